@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A checked policy into the data plane's tables. */
+/* Writes a checked policy into the data plane's tables. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, stru
 		for (j = 0; j < _BWL_CLASS_MAX; j++)
 			n.subs += bwl_build_counts(pol, q, j);
 		n.subs += q->floor.present + bwl_build_accept_volume(q) + (z && z->weighted);
-		n.subs += q->ntenants ? q->ntenants + 1 : 0; /* and which they are */
+		n.subs += q->ntenants ? q->ntenants + 1 : 0; /* one more entry: which ports have
+							      * tenants (struct bwl_tenants) */
 	}
 	for (i = 0; i < pol->nports; i++)
 		n.own += (uint32_t)pol->ports[i].nsources;
@@ -52,7 +53,8 @@ static bool has_zone(const struct bwl_policy *pol, const char *name)
 }
 
 /*
- * Zones whose members are in zone i now: of a zone that is new all, of one that stays those gone.
+ * The zones that zone i's members come from, other than itself: all of them if zone i is new,
+ * otherwise only zones that no longer exist.
  */
 static int carryover_members(struct bwl_build *b, size_t i, bool is_new,
 			     uint8_t (*took)[BWL_MAX_ZONES], struct bwl_err *e)
@@ -97,7 +99,7 @@ static int fill_zones(struct bwl_build *b, uint8_t (*took)[BWL_MAX_ZONES], struc
 
 #define DEST_BATCH 65536U
 
-/* Exact destinations go in by the batch: one system call for 65536 of them. */
+/* Exact destinations are added in batches: one system call per 65536. */
 struct batch {
 	int fd;
 	uint32_t key_size, n;

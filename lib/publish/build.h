@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside lib: one policy into the inner maps of one generation, not yet in force. */
+/*
+ * Inside lib: writes one policy into the inner maps of one generation, which is not yet in force.
+ */
 #ifndef BWL_LIB_BUILD_H
 #define BWL_LIB_BUILD_H
 
@@ -17,11 +19,11 @@ struct bwl_build {
 	const struct bwl_rate **old_rate; /* by state index, from the old generation */
 	const uint32_t *id;               /* by peer of pol */
 	struct bwl_heirs heirs;
-	bool *taken;  /* by peer of pol: takes a place that is closed (closed_prefixes.h) */
+	bool *taken;  /* by peer of pol: it takes a closed prefix (closed_prefixes.h) */
 	uint32_t seq; /* grant_seq of this policy's grants */
-	struct bwl_carryover carryover;  /* accounts that start to count with this policy */
-	uint64_t weights[BWL_MAX_ZONES]; /* of zone i of pol: of all members, where it is shared by
-					    weight */
+	struct bwl_carryover carryover;  /* accounts that begin to count with this policy */
+	uint64_t weights[BWL_MAX_ZONES]; /* zone i of pol, if shared by weight: sum of its
+					  * members' weights */
 	uint32_t nsubs, nnexthops;
 	struct bwl_publish_report *rep;
 	const struct bwl_publish_opts *o; /* NULL: none */
@@ -30,7 +32,7 @@ struct bwl_build {
 int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, struct bwl_err *e);
 /* Everything but the start of the rates. */
 int bwl_build_fill(struct bwl_build *b, struct bwl_err *e);
-/* Last: let every rate go on where the old generation's is at now_ns. */
+/* Last: continues every rate where the old generation's stands at now_ns. */
 void bwl_build_start(struct bwl_build *b, uint64_t now_ns);
 
 /* build_port.c: uplinks, host ports and the tunnel device. */
@@ -39,20 +41,17 @@ struct bwl_key_lpm6 bwl_build_own_key(const struct bwl_pfx *pfx);
 /* build_peer.c: peer i of the policy. */
 int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e);
 bool bwl_build_counts(const struct bwl_policy *pol, const struct bwl_pol_peer *q, size_t class_);
-bool bwl_build_accept_volume(const struct bwl_pol_peer *q); /* has what may arrive a volume? */
+bool bwl_build_accept_volume(const struct bwl_pol_peer *q); /* does accept have a volume? */
 
-/*
- * build_limit.c: a limit of this build; before: the same one in the generation in force, or NULL.
- */
+/* build_limit.c: builds a limit. before: the same limit in the generation in force, or NULL. */
 int bwl_build_own_limit(struct bwl_build *b, const struct bwl_lim *lim, uint32_t state,
 			const struct bwl_limit *before, struct bwl_limit *ret, struct bwl_err *e);
-/* One that exists once: of the node, a zone or a port. */
+/* The same, for a limit that exists once: of the node, a zone or a port. */
 int bwl_build_extra(struct bwl_build *b, enum bwl_extra_kind kind, const char *name,
 		    const struct bwl_lim *lim, const struct bwl_limit *before,
 		    struct bwl_limit *ret, struct bwl_err *e);
 /*
- * One limit, with its window; its account is noted in carryover. base and start are left to the
- * caller.
+ * One limit with its window; notes its account in carryover. base and start are left to the caller.
  */
 int bwl_build_limit(struct bwl_carryover *carryover, const struct bwl_lim *lim, uint32_t state,
 		    const struct bwl_volume *before, struct bwl_limit *ret, struct bwl_err *e);

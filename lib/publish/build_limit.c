@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One limit of a policy into a generation: rate, volume and window, and whose account it is. */
+/* Writes one limit of a policy into a generation: rate, volume, window and account. */
 #include "build.h"
 
 static uint32_t turn_epoch(const struct bwl_window *w)
@@ -7,7 +7,7 @@ static uint32_t turn_epoch(const struct bwl_window *w)
 	return (uint32_t)(w->turn >> BWL_TURN_EPOCH_SHIFT) & 0x7f;
 }
 
-/* Neither the window's own epoch nor the one in force, however many there have been. */
+/* An epoch that is neither the window's own nor the one in force, however many there have been. */
 static uint32_t other_epoch(const struct bwl_window *w, uint32_t in_force)
 {
 	uint32_t epoch = (in_force + 1) & 0x7f;
@@ -31,8 +31,8 @@ static int build_window(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t
 		v->epoch = before->slice_ns == v->slice_ns ? before->epoch
 							   : other_epoch(w, before->epoch);
 	else
-		v->epoch = other_epoch(w,
-				       turn_epoch(w)); /* its slice length is not known any more */
+		v->epoch = other_epoch(w, turn_epoch(w)); /* the length of its slices is no longer
+							   * known */
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One peer into one generation: its way, its limits and those of its classes. */
+/* Writes one peer into one generation: its path, its limits and those of its classes. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static int nexthop(struct bwl_build *b, const struct bwl_pol_peer *q, uint16_t *
 	return 0;
 }
 
-/* ESP and IKE come from there and go there, and nothing else does. */
+/* Nothing but ESP and IKE comes from or goes to the remote address. */
 static int fill_remote(struct bwl_build *b, const struct bwl_pol_peer *q, uint32_t id,
 		       struct bwl_err *e)
 {
@@ -91,7 +91,10 @@ static bool is_opened(const struct bwl_build *b, const char *name)
 	return false;
 }
 
-/* A grant that was revoked stays revoked, whatever the file says, and so do those in its place. */
+/*
+ * A revoked grant stays revoked, whatever the file says, and so does the grant of a peer that takes
+ * over its prefixes.
+ */
 static bool still_revoked(const struct bwl_build *b, size_t i)
 {
 	const struct bwl_heir *h;
@@ -107,7 +110,7 @@ static bool still_revoked(const struct bwl_build *b, size_t i)
 	return revoked;
 }
 
-/* The same limit of all those whose place peer i takes. port: of a tenant. */
+/* Takes over the same limit of all peers whose prefixes peer i takes. port: for a tenant. */
 static int carryover_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, const char *port,
 			  uint8_t class_, struct bwl_err *e)
 {
@@ -128,8 +131,8 @@ static int carryover_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kin
 }
 
 /*
- * A class with a limit is counted by it. To count one without, it gets a limit that limits nothing:
- * packets of policies that do not ask for it do nothing more.
+ * A class with a limit is counted by that limit. To count a class without one, it gets a limit that
+ * limits nothing; in policies that do not ask for it, packets cost nothing more.
  */
 bool bwl_build_counts(const struct bwl_policy *pol, const struct bwl_pol_peer *q, size_t class_)
 {
@@ -141,7 +144,7 @@ bool bwl_build_accept_volume(const struct bwl_pol_peer *q)
 	return q->grant.present && !q->accept_none && q->accept.has_volume;
 }
 
-/* A limit of a peer's own that is in the subs, at index old before (0: it is not). */
+/* One of a peer's own limits that is kept in sub. old: its index in the old generation; 0: none. */
 static int fill_sub(struct bwl_build *b, size_t i, enum bwl_extra_kind kind,
 		    const struct bwl_lim *lim, uint32_t old, struct bwl_err *e)
 {
@@ -156,7 +159,7 @@ static int fill_sub(struct bwl_build *b, size_t i, enum bwl_extra_kind kind,
 				   &b->gen.sub[++b->nsubs], e);
 }
 
-/* Beside the rate, whose state is the peer's own: this one limits no rate. */
+/* Separate from accept's rate, which uses the peer's own state: this limit has no rate. */
 static int fill_accept_volume(struct bwl_build *b, size_t i, const struct bwl_peer *before,
 			      struct bwl_peer *body, struct bwl_err *e)
 {
@@ -170,7 +173,7 @@ static int fill_accept_volume(struct bwl_build *b, size_t i, const struct bwl_pe
 	return fill_sub(b, i, BWL_X_ACCEPT, &lim, before ? bwl_accept_sub(&before->meta) : 0, e);
 }
 
-/* What the peer has of a zone that is shared by weight. */
+/* The peer's portion of a zone that is shared by weight. */
 static int fill_portion(struct bwl_build *b, size_t i, struct bwl_peer *body, struct bwl_err *e)
 {
 	const struct bwl_pol_peer *q = &b->pol->peers[i];
@@ -196,7 +199,7 @@ static bool has_port(const struct bwl_policy *pol, const char *name)
 	return false;
 }
 
-/* The accounts of that peer by host ports that the policy no longer has. */
+/* Takes over that peer's accounts for host ports that are no longer in the policy. */
 static int carryover_gone(struct bwl_build *b, uint32_t id, struct bwl_err *e)
 {
 	const struct bwl_extra *x;
@@ -212,8 +215,9 @@ static int carryover_gone(struct bwl_build *b, uint32_t id, struct bwl_err *e)
 }
 
 /*
- * A tenant by a host port that is new may be one by a port that went, as that takes over its. From
- * the accounts, not from the policy in force: that may have lacked the peer, or its limit.
+ * A tenant on a new host port may be one from a removed port, because the new port takes over the
+ * removed port's accounts. Found from the accounts, not the policy in force: that policy may have
+ * lacked the peer or its limit.
  */
 static int carryover_ports(struct bwl_build *b, size_t i, int port, struct bwl_err *e)
 {
@@ -230,7 +234,7 @@ static int carryover_ports(struct bwl_build *b, size_t i, int port, struct bwl_e
 	return r;
 }
 
-/* From the entry after nsubs up: tenants, the last port first, and which they are. */
+/* In the entries after nsubs: which ports have tenants, then the tenants, last port first. */
 static int fill_tenants(struct bwl_build *b, size_t i, const struct bwl_peer *before,
 			struct bwl_peer *body, struct bwl_err *e)
 {
@@ -277,7 +281,7 @@ static int fill_tenants(struct bwl_build *b, size_t i, const struct bwl_peer *be
 	return 0;
 }
 
-/* Tenants, classes in order from sub_base, the volume of accept, the portion, the floor. */
+/* Tenants, then classes in order from sub_base, accept's volume, the portion, the floor. */
 static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *before,
 		     struct bwl_peer *body, struct bwl_err *e)
 {
@@ -357,13 +361,14 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	body->grant.rate.ce_from =
 		(uint8_t)(q->mark_pct * 256U / 100U > 255 ? 255 : q->mark_pct * 256U / 100U);
 	/*
-	 * Without BWL_PEER_ACCEPT nothing arrives; unlimited, so that a later grant starts in debt.
+	 * Without BWL_PEER_ACCEPT nothing arrives. Unlimited here, so that a later grant starts in
+	 * debt.
 	 */
 	bwl_rate_encode(&body->accept, BWL_NO_RATE, 0);
 	accept = q->accept.present ? q->accept : bwl_default_accept(&q->grant);
 	if (q->grant.present && !q->accept_none) {
 		body->meta.flags |= BWL_PEER_ACCEPT;
-		/* Nothing for CPUs to hold (bpf/lib/charge.h). */
+		/* no share for each CPU to hold (bpf/lib/charge.h) */
 		bwl_rate_encode_for(&body->accept, accept.rate_bps,
 				    accept.burst ? accept.burst
 						 : bwl_default_burst(accept.rate_bps),

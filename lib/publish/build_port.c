@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ports, host ports' sources and the tunnel device into one generation. */
+/* Writes ports, host ports' sources and the tunnel device into one generation. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ static bool has_port(const struct bwl_policy *pol, const char *name)
 	return false;
 }
 
-/* A host port that is new may be one that goes: it takes over what is on the accounts of these. */
+/* A new host port may replace one that goes: it takes over the accounts of all that go. */
 static int carryover_ports(struct bwl_build *b, struct bwl_err *e)
 {
 	int i, r = 0;
@@ -87,7 +87,7 @@ static int carryover_ports(struct bwl_build *b, struct bwl_err *e)
 	return r;
 }
 
-/* What host ports and uplinks have in common. limit: of the policy. */
+/* Common to host ports and uplinks. limit: the policy's. */
 static int fill_port(struct bwl_build *b, const char *name, bool host, const struct bwl_lim *limit,
 		     int *ret_id, struct bwl_err *e)
 {
@@ -150,7 +150,7 @@ static int fill_host_port(struct bwl_build *b, const struct bwl_pol_port *q, str
 	return r;
 }
 
-/* The tunnel device is no port of the policy: what passes it is judged by the peer alone. */
+/* The tunnel device is not a port of the policy: only the peer's limits apply to what passes it. */
 static void fill_tunnel_port(struct bwl_build *b)
 {
 	int i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Accounts from one policy to the next: see carryover.h. */
+/* Carries accounts from one policy to the next: see carryover.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ void bwl_carryover_done(struct bwl_carryover *c)
 	memset(c, 0, sizeof(*c));
 }
 
-/* Room for one more; arrays double. */
+/* Makes room for one more entry; arrays double. */
 static void *grown(void *array, uint32_t n, size_t size)
 {
 	if (n && (n & (n - 1)))
@@ -107,8 +107,8 @@ static uint64_t taken_over(const struct bwl_carryover *c, const struct bwl_carry
 }
 
 /*
- * Where a ledger is required, or has come, a volume that it has not written yet is closed; where
- * none is any more, what waited for it waits no longer. What the ledger's writer wrote stays.
+ * If a ledger is required or present, a volume that it has not written yet is closed. If there no
+ * longer is one, volumes that waited for it are opened. What the ledger's writer wrote stays.
  */
 static void await_ledger(const struct bwl_carryover *c)
 {
@@ -125,7 +125,7 @@ static void await_ledger(const struct bwl_carryover *c)
 	}
 }
 
-/* What each account is, and is to be held at. */
+/* Notes each account, and the value at which to hold it. */
 static void note_accounts(struct bwl_carryover *c, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < c->nitems; i++) {
@@ -172,7 +172,7 @@ void bwl_carryover_hold(struct bwl_carryover *c, uint64_t now_ns)
 	}
 }
 
-/* Packets count on it already: it may only rise. */
+/* Packets already count on it: it may only rise. */
 static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64_t to)
 {
 	__u64 was;
@@ -191,7 +191,7 @@ static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64
 	was = __atomic_load_n(&w->total_bytes, __ATOMIC_SEQ_CST);
 	if (was >= to)
 		return;
-	/* As a packet of that length would: the total first, then its slice. */
+	/* As a packet of that length would do it: the total first, then its slice. */
 	__atomic_add_fetch(&w->total_bytes, to - was, __ATOMIC_SEQ_CST);
 	turn = __atomic_load_n(&w->turn, __ATOMIC_SEQ_CST) & BWL_TURN_SLICE_MASK;
 	__atomic_add_fetch(&w->slice_bytes[turn % BWL_SLICES_KEPT], to - was, __ATOMIC_SEQ_CST);
@@ -214,8 +214,9 @@ void bwl_carryover_settle(struct bwl_carryover *c)
 			struct bwl_window *w = &p->window[x->v.window];
 
 			/*
-			 * Held, it may have turned; its slice may have been emptied. Then both go
-			 * below zero together, which is closed, until that slice's turn comes.
+			 * While held, the window may have turned and that slice may have been
+			 * emptied. Then both go below zero together, which closes it until that
+			 * slice's turn comes.
 			 */
 			to = max(to, total(c->ids, x->v.state));
 			__atomic_add_fetch(&w->slice_bytes[x->slice], to - x->put,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a writer holds full, on record in bwl_held_v1 until it is settled: a writer that was killed
- * in between leaves volumes spent, and whoever comes next settles them from the record.
+ * Accounts that a writer holds full, recorded in bwl_held_v1 until they are settled: a writer that
+ * is killed in between leaves volumes spent, and the next writer settles them from this record.
  *
- * An entry is marked as done before its account is touched: settled twice, an account that had been
- * spent to the last byte meanwhile would look held, and be given back.
+ * An entry is marked as done before its account is touched. If it were settled twice, an account
+ * that had been spent to the last byte in the meantime would look held, and its bytes would be
+ * given back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ void bwl_held_begin(struct bwl_carryover *c)
 
 	c->held = 0;
 	if ((uint64_t)c->nitems + c->pending >= BWL_MAX_HELD)
-		return; /* killed now, they stay spent */
+		return; /* not recorded: if the writer is killed now, they stay spent */
 	for (i = 0; i < c->nitems; i++) {
 		const struct bwl_carryover_item *x = &c->item[i];
 
@@ -52,7 +53,7 @@ void bwl_held_begin(struct bwl_carryover *c)
 	set_count(p, n - 1);
 }
 
-/* The entry of item i, NULL where there is no record. */
+/* The entry of item i; NULL: not recorded. */
 static struct bwl_held *entry(const struct bwl_carryover *c, uint32_t i)
 {
 	return c->held ? &c->ids->p->held[c->held + i + c->item[i].from] : NULL;
@@ -84,7 +85,8 @@ void bwl_held_end(struct bwl_carryover *c)
 int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e)
 {
 	uint64_t count = p->held[0].own;
-	uint32_t n = count < BWL_MAX_HELD ? (uint32_t)count : 0; /* more: not written by us */
+	uint32_t n = count < BWL_MAX_HELD ? (uint32_t)count : 0; /* more: not written by this
+								  * program */
 	uint32_t nstates = BWL_STATES(p->schema.max_peers, p->schema.max_extras), i;
 
 	c->item = calloc(n + 1, sizeof(*c->item));
@@ -97,7 +99,7 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e
 
 		if (h->state >= nstates || (window && (h->window >= p->schema.max_windows ||
 						       h->slice >= BWL_SLICES_KEPT))) {
-			set_count(p, 0); /* they stay spent */
+			set_count(p, 0); /* the accounts stay spent */
 			return bwl_fail(
 				e, EPROTO,
 				"bwl_held_v1[%u] has a format that this program does not know", i);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What a writer that was killed left on the record (carryover_record.h): settled by whoever comes
- * next.
- */
+/* Settles what a killed writer left on the record (carryover_record.h). */
 #include <errno.h>
 #include <bwl/publish.h>
 #include "carryover_record.h"
 
-/* The policy that they were for never came to hold: each account is what it was. */
+/* The new policy never came into force: restores each account. */
 static void undo(struct bwl_carryover *c)
 {
 	for (uint32_t i = 0; i < c->nitems; i++) {

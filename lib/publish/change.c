@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Edits of the policy in force: one grant, a revocation. */
+/* Edits of the policy in force: one grant, or a revocation. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,9 @@ static int no_peer(const char *name, struct bwl_err *e)
 	return bwl_hint(e, "bwlimit-ctl peer list");
 }
 
-/* Does no gate point at the entry? A body says whose it is; of one that nobody ever had id 0. */
+/*
+ * True if no gate points at the entry. A body names its peer; an entry that was never used names 0.
+ */
 static bool is_spare(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t at)
 {
 	uint32_t id;
@@ -27,8 +29,8 @@ static bool is_spare(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t
 }
 
 /*
- * What an edit left is what the next one takes: entry 0, nobody's, says where. Else the last ones,
- * which no new policy uses. 0: there is none.
+ * An entry for the next edit: the one that the last edit left, which entry 0 (no peer's) points to;
+ * otherwise one at the end, which new policies do not use. 0: none.
  */
 static uint32_t spare(const struct bwl_pins *p, const struct bwl_gen *g)
 {
@@ -61,7 +63,7 @@ static void encode_accept(struct bwl_rate *r, const struct bwl_lim *lim)
 			    lim->burst ? lim->burst : bwl_default_burst(lim->rate_bps), 0);
 }
 
-/* Is the accept limit the one that follows from the grant? Then it follows the change too. */
+/* Is the accept limit the default that follows from the grant? Then it changes with the grant. */
 static bool accept_follows(const struct bwl_peer *body)
 {
 	struct bwl_lim grant = lim_of(&body->grant), accept = bwl_default_accept(&grant);
@@ -101,7 +103,10 @@ static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state 
 	if (!(old->meta.flags & BWL_PEER_GRANT))
 		lim = (struct bwl_lim){ .present = true };
 	if (c->set & BWL_SET_RATE) {
-		/* A burst that was the default for the old rate becomes the one for the new. */
+		/*
+		 * A burst that was the default for the old rate becomes the default for the new
+		 * rate.
+		 */
 		if (lim.burst == bwl_default_burst(lim.rate_bps))
 			lim.burst = 0;
 		lim.rate_bps = c->lim.rate_bps;
@@ -109,7 +114,7 @@ static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state 
 	if (c->set & BWL_SET_BURST)
 		lim.burst = c->lim.burst;
 	if (c->set & BWL_ADD_VOLUME) {
-		/* On top of what is spent, where that is more: +V gives V. */
+		/* Added to what is spent, if that is more than the volume: +V gives V. */
 		if (!lim.window_ns && (!lim.has_volume || lim.volume < s->used_bytes))
 			lim.volume = s->used_bytes;
 		lim.volume += c->lim.volume;
@@ -122,7 +127,7 @@ static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state 
 	return lim;
 }
 
-/* The peer's id, and all of it at hand; 0: there is none of that name. */
+/* The peer's id, with all of its maps mapped; 0: no peer of that name. */
 static uint32_t find_peer(struct bwl_pins *p, const struct bwl_gen *g, const char *name,
 			  struct bwl_err *e)
 {
@@ -157,7 +162,7 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	    bwl_rate_decode(&g->sub[floor].rate) > lim.rate_bps)
 		return bwl_fail(e, EINVAL, "peer %s: the grant's rate may not be below the floor's",
 				name);
-	/* Who owns which window is looked up by those only that may need one. */
+	/* Only a change that may need a window looks up who owns which. */
 	if (lim.has_volume && (lim.window_ns || !before || before->slice_ns ||
 			       before->spendable_bytes == BWL_VOLUME_NONE))
 		r = bwl_ids_open(p, carryover->ids, e);
@@ -186,7 +191,7 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 			body->meta.flags |= BWL_PEER_ACCEPT;
 	}
 	body->meta.flags |= BWL_PEER_GRANT;
-	/* Only `grant` lifts a revocation, also of a peer that has had no grant since. */
+	/* Only `grant` lifts a revocation, even for a peer that has had no grant since. */
 	if (c->set & BWL_SET_AUTHORISE) {
 		body->meta.grant_seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
 	}
@@ -196,7 +201,7 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
 		    struct bwl_err *e)
 {
-	/* What is said explicitly to a running system is given: its past is known. */
+	/* An explicit order to a running system is enough: its past counts as known. */
 	struct bwl_ids ids = { .p = p };
 	struct bwl_carryover carryover = { .ids = &ids, .fresh = true };
 	uint32_t id, from, to;
@@ -239,11 +244,11 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		bwl_carryover_hold(&carryover, now);
 		__atomic_store_n(bwl_body_of(&p->gate[id], g.slot), to, __ATOMIC_SEQ_CST);
 		__atomic_add_fetch(&p->ctl->edits, 1, __ATOMIC_SEQ_CST);
-		memset(g.base->digest, 0, sizeof(g.base->digest)); /* no longer any file's */
+		memset(g.base->digest, 0, sizeof(g.base->digest)); /* no longer a file's policy */
 		r = bwl_grace(p, e);
 		if (!r) {
 			if (!bwl_gen_touch(&g, 0, 0))
-				g.peer[0].meta.sub_base = from; /* a spare from here on */
+				g.peer[0].meta.sub_base = from; /* the next spare entry */
 			bwl_carryover_settle(&carryover);
 		}
 		if (c->set & BWL_SET_AUTHORISE)
@@ -256,9 +261,10 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 }
 
 /*
- * Without the lock: a revocation waits for nobody. A writer takes its sequence number first and
- * looks at the numbers after; so one written before any number above it was given out is either
- * seen by that writer or, with the higher number taken here again, above its grant.
+ * Without the lock: a revocation does not wait. A writer takes its sequence number first and reads
+ * the revocation numbers afterwards. So a number that was stored before any higher one was given
+ * out is either seen by that writer or, because the loop takes a higher one, above the writer's
+ * grant.
  */
 static void raise_revoked(struct bwl_pins *p, uint32_t *revoked)
 {
@@ -279,7 +285,7 @@ int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e)
 		raise_revoked(p, &p->ctl->revoked_all);
 		return 0;
 	}
-	/* Whom the table knows is closed at once; then all names are looked at. */
+	/* A peer in the name table is closed at once; then all names are checked. */
 	found = bwl_name_id(p, name);
 	if (found && bwl_pins_touch(p, BWL_PIN_gate, found))
 		found = 0;
@@ -288,7 +294,7 @@ int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e)
 	r = bwl_pins_whole(p, e);
 	if (r)
 		return r;
-	/* By name, in whatever generation: also one that waits for its confirmation. */
+	/* By name, in every generation, including one that waits for confirmation. */
 	for (i = 1; i < p->schema.max_peers; i++) {
 		if (i == found || strncmp(p->name[i].name, name, BWL_NAME_LEN))
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Closed places and who has them: see closed_peers.h. */
+/* Finds peers with a closed prefix: see closed_peers.h. */
 #include <bwl/closed_peers.h>
 
 struct look {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Closed places: see closed_prefixes.h. */
+/* Closed prefixes: see closed_prefixes.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "takeover.h"
 #include "closed_prefixes.h"
 
-#define CLOSED 1 /* of the value, whatever id left it */
+#define CLOSED 1 /* the value stored, whichever id left it */
 
 struct collect {
 	struct bwl_pins *p;
 	const struct bwl_gen *old;
 	struct bwl_pfxset *set;
-	uint8_t *revoked; /* by id: 0 not looked at yet, 1 no, 2 yes */
+	uint8_t *revoked; /* by id: 0 not checked yet, 1 no, 2 yes */
 };
 
 static bool is_revoked(struct collect *c, uint32_t id)
@@ -67,14 +67,17 @@ int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_
 		else
 			note(&pfx, id, &c);
 	}
-	if (old && any_revoked(&c)) /* a walk over a million prefixes is not for nothing */
+	if (old && any_revoked(&c)) /* skip the walk over up to a million prefixes if nothing is
+				     * revoked */
 		r = bwl_dest_each(old, note, &c);
 	free(c.revoked);
 	bwl_pfxset_sort(ret);
 	return r ? bwl_fail(e, -r, "cannot read the destinations: %s", strerror(-r)) : 0;
 }
 
-/* Who has the place now, or what holds it: as the data plane would find it. */
+/*
+ * The peer that has the prefix now, or the prefix around it: the same lookup as in the data plane.
+ */
 static uint32_t holder(const struct bwl_gen *g, const struct bwl_pfx *q)
 {
 	uint32_t len = q->len, bits = q->family == 4 ? 32 : 128, id = 0;
@@ -146,7 +149,7 @@ void bwl_places_open(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
 
 	while (more) {
 		key = next;
-		more = !bpf_map_get_next_key(fd, &key, &next); /* before the key may go */
+		more = !bpf_map_get_next_key(fd, &key, &next); /* before key is deleted */
 		pfx = bwl_retired_pfx(&key);
 		if (key.closed && holder(g, &pfx) == id)
 			bpf_map_delete_elem(fd, &key);

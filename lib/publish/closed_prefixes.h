@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside lib: a revocation belongs to the prefix as well as to the name. Where a revoked peer moves
- * away, bwl_retired_v1 keeps the prefix, marked closed, until it is granted to somebody.
+ * Inside lib: a revocation belongs to the prefix as well as to the name. If a revoked peer leaves a
+ * prefix, bwl_retired_v1 keeps it, marked closed, until a peer there gets a grant.
  */
 #ifndef BWL_LIB_PLACES_H
 #define BWL_LIB_PLACES_H
@@ -10,21 +10,21 @@
 #include <bwl/generation.h>
 
 /*
- * Every closed place: kept ones, and those of revoked peers, in force or gone. old NULL: none is in
- * force.
+ * All closed prefixes: kept ones, and those of revoked peers, in force or gone. old NULL: no policy
+ * is in force.
  */
 int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_pfxset *ret,
 		      struct bwl_err *e);
 /*
- * By peer of pol: it takes a closed place that is not open now. The caller frees; NULL without
- * memory.
+ * By peer of pol: true if it takes a closed prefix that is not open now. The caller frees it; NULL:
+ * no memory.
  */
 bool *bwl_places_taken(struct bwl_pins *p, const struct bwl_gen *old,
 		       const struct bwl_pfxset *closed, const struct bwl_policy *pol);
-/* Before pol comes to hold: remembers the closed places that nobody has in it. */
+/* Before pol comes into force: keeps the closed prefixes that no peer has in it. */
 int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
 		    const struct bwl_policy *pol, struct bwl_err *e);
-/* After a grant: the places that the peer has. */
+/* After a grant: opens the prefixes that the peer has. */
 void bwl_places_open(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Forgetting: see forget.h. */
+/* Removes what is no longer needed: see forget.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,12 @@ static void note(const struct bwl_limit *l, uint32_t state, void *arg)
 	u->used[state] = 1;
 	if (!l->volume.slice_ns || w >= u->ids->p->schema.max_windows)
 		return;
-	u->used[state] = 2; /* its window too */
+	u->used[state] = 2; /* its window is used, too */
 	u->ids->p->window[w].slice_ns = l->volume.slice_ns;
 	u->ids->p->window[w].left_ns = 0;
 }
 
-/* A window that no policy uses: when all its slices lie in the past, nothing is on it any more. */
+/* A window that no policy uses: it is empty once all its slices are in the past. */
 static bool is_over(struct bwl_window *w, uint64_t now_ns)
 {
 	if (!w->total_bytes)

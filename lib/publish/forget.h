@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside lib: forgetting what nobody needs to remember. */
+/* Inside lib: removes what is no longer needed. */
 #ifndef BWL_LIB_SWEEP_H
 #define BWL_LIB_SWEEP_H
 
@@ -7,9 +7,9 @@
 #include "ids.h"
 
 /*
- * Forget names, limits and windows that the generation in force does not use (NULL: none is) and
- * that have nothing on their account: peers that left, and what an attempt that ended half way
- * made. *ret_swept: there was something, and ids is out of date.
+ * Removes names, limits and windows that the generation in force does not use (NULL: none in force)
+ * and whose accounts are empty: of peers that left, and of attempts that failed half way.
+ * *ret_swept: something was removed, and ids is out of date.
  */
 int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, bool *ret_swept,
 	      struct bwl_err *e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who asks whether a tray that is enrolled may be widened: see bwl_gate_fn. */
+/* Asks whether an enrolled tray may be widened: see bwl_gate_fn. */
 #include <errno.h>
 #include <bwl/publish.h>
 #include <bwl/cleanup.h>
@@ -54,7 +54,7 @@ int bwl_gate_ask(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pu
 		       : 0;
 }
 
-/* Others are not asked: they need not read all of a policy for one peer. */
+/* A tray that may widen anyway skips this: it need not read a whole policy for one peer. */
 int bwl_gate_ask_peer(struct bwl_pins *p, uint32_t id, const struct bwl_peer *body,
 		      struct bwl_err *e)
 {

@@ -228,7 +228,7 @@ bool bwl_ids_owes(const struct bwl_ids *x, uint32_t id)
 	if (bwl_ids_spent(x, bwl_grant_state(id)))
 		return true;
 	for (i = x->extra_of[id]; i; i = x->extra_before[i - 1])
-		if (x->p->extra[i - 1].kind != BWL_X_PORTION && /* a rate alone */
+		if (x->p->extra[i - 1].kind != BWL_X_PORTION && /* has a rate only */
 		    bwl_ids_spent(x, BWL_EXTRA_STATE(x->p->schema.max_peers, i - 1)))
 			return true;
 	return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Next hops whose MAC the policy gives (`next_hop_mac`) are permanent in the kernel's neighbour
- * table: nobody on the wire can say that they are elsewhere, and no packet waits for an answer.
+ * Next hops whose MAC the policy gives (`next_hop_mac`) are permanent entries in the kernel's
+ * neighbour table: nobody on the wire can redirect them, and no packet waits for an answer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,9 @@
 #include <bwl/prefix.h>
 #include "build.h"
 
-/* A peer's DPU may be behind a router, by the routes. The via of a clear peer is on the link. */
+/*
+ * A peer's DPU may be behind a router, according to the routes. A clear peer's via is on the link.
+ */
 static bool is_remote(const struct bwl_gen *g, const struct bwl_fixed_hop *f)
 {
 	struct bwl_pfx x = { .family = f->family == AF_INET ? 4 : 6,
@@ -62,7 +64,7 @@ size_t bwl_next_hops(const struct bwl_pins *p, const struct bwl_gen *g, struct b
 	return n;
 }
 
-/* Behind those that are there already. */
+/* Appends the entries of one slot. */
 static int add_slot(struct bwl_pins *p, uint32_t slot, struct bwl_fixed_hop **list, size_t *n,
 		    struct bwl_err *e)
 {

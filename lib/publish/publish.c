@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Making a policy hold. It is built in the generation that no packet uses, then one word makes
- * it the one in force. Killed before that word: the old policy, and the half-built one is
- * cleared by the next writer. Killed after: the new policy, and the next writer clears the old.
+ * Puts a policy in force. It is built in the generation that no packet uses, then one word switches
+ * to it. Killed before that word: the old policy stays, and the next writer clears the half-built
+ * one. Killed after it: the new policy is in force, and the next writer clears the old one.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <bwl/next_hops.h>
 #include "forget.h"
 
-/* Written whole before it is made active; packets read the index once. */
+/* Written in full before it is made active; packets read the index once. */
 static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint64_t return_ns)
 {
 	struct bwl_ctl *c = p->ctl;
@@ -29,8 +29,8 @@ static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint
 }
 
 /*
- * Before a generation goes: what `revoke --all` ended there stays ended, also for peers that the
- * policy in force does not have. A generation that cannot be opened any more was marked when its
+ * Before a generation is dropped: what `revoke --all` ended there stays ended, even for peers that
+ * are not in the policy in force. A generation that can no longer be opened was marked when its
  * removal began.
  */
 static void keep_revoked_all(struct bwl_pins *p, uint32_t slot)
@@ -50,7 +50,7 @@ static void keep_revoked_all(struct bwl_pins *p, uint32_t slot)
 	bwl_gen_close(&g);
 }
 
-/* Clear what an interrupted writer or an expired --confirm left behind. */
+/* Clears what an interrupted writer or an expired --confirm left. */
 static int settle(struct bwl_pins *p, struct bwl_err *e)
 {
 	uint64_t now = bwl_now_ns();
@@ -93,7 +93,10 @@ static void note_rates(const struct bwl_pins *p, const struct bwl_gen *g,
 	}
 }
 
-/* The rates of a generation that nobody reads go on at at_ns where the one in force is then. */
+/*
+ * Rates of a generation that no packet reads continue at at_ns where those in force are at that
+ * time.
+ */
 static int rebase(struct bwl_pins *p, const struct bwl_gen *idle, const struct bwl_gen *in_force,
 		  uint64_t at_ns, struct bwl_err *e)
 {
@@ -122,7 +125,10 @@ static int rebase(struct bwl_pins *p, const struct bwl_gen *idle, const struct b
 	return r;
 }
 
-/* A revoked name whose id another one takes stays revoked: with an id of its own. */
+/*
+ * If another name takes over the id of a revoked name, the old name gets an id of its own and stays
+ * revoked.
+ */
 static void keep_name(struct bwl_pins *p, struct bwl_ids *ids, const char *name)
 {
 	struct bwl_err e = { 0 };
@@ -134,7 +140,7 @@ static void keep_name(struct bwl_pins *p, struct bwl_ids *ids, const char *name)
 		p->gate[id].revoked = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
 }
 
-/* After the switch: take over new names, forget what left. */
+/* After the switch: stores new names and removes what is no longer used. */
 static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
 		const uint32_t *id, const struct bwl_gen *in_force, struct bwl_err *e)
 {
@@ -166,7 +172,7 @@ struct publish {
 	uint32_t *id;
 	uint8_t *stays;
 	const struct bwl_rate **old_rate;
-	struct bwl_pfxset closed; /* places */
+	struct bwl_pfxset closed; /* closed prefixes */
 	struct bwl_fixed_hop *hop;
 	size_t nhops;
 	bool old_fixes; /* the policy in force has permanent next hops, too */
@@ -188,7 +194,7 @@ static void publish_done(struct publish *x)
 	free(x->old_rate);
 }
 
-/* The kernel has one MAC for a next hop: on trial both policies need the same one. */
+/* The kernel has one MAC per next hop: during a trial both policies need the same one. */
 static int hops_stay(const struct publish *x, const struct bwl_pins *p, struct bwl_err *e)
 {
 	const struct bwl_fixed_hop *f = bwl_next_hops_moved(p, &x->old, x->hop, x->nhops);
@@ -225,13 +231,13 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	r = bwl_ids_open(p, &x->ids, e);
 	if (!r)
 		r = bwl_sweep(&x->ids, x->old.base ? &x->old : NULL, &swept, e);
-	if (!r && swept) { /* the index is over what is there */
+	if (!r && swept) { /* the index must be built again */
 		bwl_ids_close(&x->ids);
 		r = bwl_ids_open(p, &x->ids, e);
 	}
 	if (r)
 		return r;
-	bwl_names_note_all(p); /* from here on it knows every name: who is not found is new */
+	bwl_names_note_all(p); /* every name is in the index now, so a missing one is new */
 	r = bwl_retired_prune(p, x->old.base ? &x->old : NULL, e);
 	if (r)
 		return r;
@@ -248,8 +254,8 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	if (r)
 		return r;
 	/*
-	 * An id has one name, whichever of the two policies holds, and the way back carries
-	 * nothing.
+	 * An id has one name, whichever of the two policies is in force, and the way back carries
+	 * no accounts over.
 	 */
 	if (confirm && rep->inherited) {
 		bwl_fail(e, EINVAL,
@@ -277,7 +283,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 			       .fresh = (p->ctl->fresh_volume && !bwl_only_tightens(p)) ||
 					(o && o->fresh_volume),
 			       .ledger = pol->ledger },
-		/* Taken before revocations are looked at: one that comes now has a higher mark. */
+		/* taken before revocations are read: a later revocation has a higher number */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
 	};
 	r = taken ? bwl_places_keep(p, &x->closed, pol, e) : bwl_fail(e, ENOMEM, "out of memory");
@@ -312,7 +318,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	return confirm ? hops_stay(x, p, e) : 0;
 }
 
-/* Who takes the place of a revoked peer is revoked. */
+/* A peer that takes over a revoked peer's prefixes is revoked. */
 static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
 {
 	const struct bwl_gen *old = x->old.base ? &x->old : NULL;
@@ -328,7 +334,10 @@ static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
 	}
 }
 
-/* As above, of places: who was revoked since they were looked at had them, too. */
+/*
+ * The same for prefixes: those of peers revoked since closed prefixes were collected are closed,
+ * too.
+ */
 static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
 {
 	const struct bwl_gen *old = x->old.base ? &x->old : NULL;
@@ -357,9 +366,9 @@ static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err 
 }
 
 /*
- * What holds, or takes over by itself, has its permanent next hops, and nothing else of ours is in
- * the kernel's table. After a switch, as bwlimitd may have swept what did not hold yet; and where
- * there is none after all.
+ * Next hops of the policy in force, and of the one that it returns to by itself, are permanent; no
+ * other entry of bwlimit's stays in the kernel's table. Needed after a switch, because bwlimitd may
+ * have removed those of a policy that was not in force yet, and after a switch that failed.
  */
 static void settle_next_hops(struct bwl_pins *p)
 {
@@ -377,7 +386,7 @@ static void settle_next_hops(struct bwl_pins *p)
 	free(list);
 }
 
-/* From here on packets may see it. */
+/* From here on packets may use it. */
 static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
 		  struct bwl_err *e)
 {
@@ -396,8 +405,10 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = pass_on_places(x, p, e);
 	if (r)
 		return r;
-	/* Before the first packet goes there, and before anything else that would have to be
-	 * undone. */
+	/*
+	 * Before the first packet goes there, and before any other step that would have to be
+	 * undone.
+	 */
 	r = bwl_next_hops_fix(x->hop, x->nhops, e);
 	if (r) {
 		settle_next_hops(p);
@@ -406,8 +417,8 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	bwl_carryover_hold(&x->b.carryover, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
 	/*
-	 * On trial it ends closed until the way back is ready below: killed in between, a policy
-	 * that nobody confirmed does not stay.
+	 * A trial first ends closed, until the way back is ready below: if the writer is killed in
+	 * between, a policy that nobody confirmed does not stay.
 	 */
 	if (o && o->confirm_ns)
 		at = bwl_now_ns() + o->confirm_ns;
@@ -416,8 +427,9 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	else
 		bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
 	/*
-	 * CPUs remember destinations by generation and slot (bpf/lib/dest.h): before a packet finds
-	 * the slot in force, each CPU has a generation in which it never was.
+	 * CPUs cache destinations by generation and slot (bpf/lib/dest.h): before a packet finds
+	 * the slot in force, each CPU must be in a generation in which that slot was never in
+	 * force.
 	 */
 	__atomic_add_fetch(&p->ctl->generation, 1, __ATOMIC_SEQ_CST);
 	r = bwl_grace(p, e);
@@ -431,9 +443,9 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = bwl_grace(p, e);
 	if (r)
 		return r;
-	pass_on_revocations(x, p); /* of those that were revoked meanwhile */
+	pass_on_revocations(x, p); /* of peers that were revoked meanwhile */
 	if (pass_on_places(x, p, e))
-		bwl_warn("%s", e->text); /* too late for the old policy */
+		bwl_warn("%s", e->text); /* too late to return to the old policy */
 	bwl_carryover_settle(&x->b.carryover);
 	if (!at) {
 		if (x->nhops || x->old_fixes)
@@ -444,7 +456,10 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 		}
 		return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, e);
 	}
-	/* Rates of the old generation are rewritten while nobody reads it, then it is armed. */
+	/*
+	 * Rates of the old generation are rewritten while no packet reads it; then the return is
+	 * armed.
+	 */
 	if (old != BWL_NO_SLOT)
 		r = rebase(p, &x->old, &x->b.gen, at, e);
 	if (r)
@@ -498,7 +513,7 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 
 	r = bwl_pins_lock(p, e);
 	if (!r)
-		r = bwl_held_settle(p, e); /* it looks at the switch that is made below */
+		r = bwl_held_settle(p, e); /* it checks against the switch that is made below */
 	if (r)
 		return r;
 	if (!bwl_pending_ns(p, bwl_now_ns())) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A report of bwl_publish() for programs, and back: bwlimitd tells it to who gave the order. */
+/*
+ * A report of bwl_publish() as JSON, and back: bwlimitd sends it to the program that gave the
+ * order.
+ */
 #include <bwl/doc.h>
 #include <bwl/publish.h>
 

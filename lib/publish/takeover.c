@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who takes whose place: see takeover.h. */
+/* Finds which peer takes over which other peer's prefixes: see takeover.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "takeover.h"
 
 /*
- * Of each prefix of somebody who may have to be followed: his id, whether his name is not in the
- * new policy, and above both a number that rises, so that of equal prefixes the one noted first
- * comes first.
+ * For each prefix of a peer that may have to be followed: its id, whether its name is missing from
+ * the new policy, and above both a rising number, so that of equal prefixes the one noted first
+ * sorts first.
  */
 #define PLACE(n, gone, id) ((uint64_t)(n) << 33 | (uint64_t)(gone) << 32 | (id))
 #define PLACE_ID(value) ((uint32_t)(value))
@@ -22,8 +22,8 @@ struct places {
 	const struct bwl_policy *pol;
 	uint32_t *index; /* by id: peer of pol + 1 */
 	const uint8_t *stays;
-	uint8_t *why; /* by id: 0 not looked at yet, else enum why + 1 */
-	bool any_new; /* there are new names */
+	uint8_t *why; /* by id: 0 not checked yet, otherwise enum why + 1 */
+	bool any_new; /* the policy has new names */
 	struct bwl_pfxset set;
 };
 
@@ -50,7 +50,7 @@ static bool counts(const struct bwl_limit *l)
 	return l->volume.spendable_bytes != BWL_VOLUME_NONE;
 }
 
-/* Is there anything about a peer that another one could escape by taking its place? */
+/* Does a peer have anything that another one could escape by taking its prefixes? */
 static enum why why_follow(const struct bwl_ids *ids, const struct bwl_gen *old, uint32_t id)
 {
 	const struct bwl_peer *b = bwl_body(ids->p, old, id);
@@ -105,7 +105,7 @@ static int note_old(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 	return 0;
 }
 
-/* Those that left with an earlier policy. */
+/* Adds peers that left with an earlier policy. */
 static void note_retired(struct places *x)
 {
 	struct bwl_key_retired key, *at = NULL;
@@ -125,7 +125,7 @@ static void note_retired(struct places *x)
 
 struct found {
 	const struct places *x;
-	const struct bwl_pfx *q; /* of the peer, being looked at */
+	const struct bwl_pfx *q; /* the peer's prefix that is looked up */
 	struct bwl_heirs *h;
 	uint32_t peer;
 	bool new_name;
@@ -133,7 +133,7 @@ struct found {
 	uint32_t exact; /* id to take over */
 };
 
-/* Who stays where he was keeps the place, whatever wider prefix somebody else has now. */
+/* A peer that keeps its prefix keeps the account, even if another peer now has a wider prefix. */
 static bool keeps(const struct places *x, const struct bwl_pfxset_item *at)
 {
 	uint32_t id = PLACE_ID(at->value);
@@ -156,7 +156,10 @@ static int found_one(const struct bwl_pfxset_item *at, void *arg)
 	uint32_t id = PLACE_ID(at->value);
 	bool exact = at->pfx.len == f->q->len;
 
-	/* Between two names that stay, a prefix moves to another account: nothing is new. */
+	/*
+	 * A prefix that moves between two names which both stay uses another account: nothing is
+	 * inherited.
+	 */
 	if (!PLACE_GONE(at->value) && !f->new_name)
 		return 0;
 	if (at->pfx.len > f->q->len && keeps(f->x, at))
@@ -164,7 +167,7 @@ static int found_one(const struct bwl_pfxset_item *at, void *arg)
 	if (exact && f->new_name && !f->exact && !f->stays[id])
 		f->exact = id;
 	if (h->n && h->pair[h->n - 1].peer == f->peer && h->pair[h->n - 1].of == id)
-		return 0; /* neighbours in place are often of one peer */
+		return 0; /* adjacent prefixes often belong to one peer */
 	if (!h->n || !(h->n & (h->n - 1))) {
 		struct bwl_heir *pair = reallocarray(h->pair, h->n ? 2 * h->n : 1, sizeof(*pair));
 
@@ -176,7 +179,7 @@ static int found_one(const struct bwl_pfxset_item *at, void *arg)
 	return 0;
 }
 
-/* Its own place is no inheritance. */
+/* A peer does not inherit from itself. */
 static void drop_self(struct bwl_heirs *h, size_t from, uint32_t id)
 {
 	size_t i, n = from;
@@ -247,9 +250,9 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 			continue;
 		rep->retired++;
 		/*
-		 * What `revoke --all` ended stays ended, also when the peer comes back or under a
-		 * new name: the number of all becomes its own. It is revoked already; nothing
-		 * changes.
+		 * What `revoke --all` ended stays ended, even if the peer comes back or has a new
+		 * name: the number of all becomes its own. It is already revoked, so nothing
+		 * changes now.
 		 */
 		if (bwl_is_revoked_by(body->meta.grant_seq, p->ctl->revoked_all) &&
 		    p->gate[k].revoked < p->ctl->revoked_all)
@@ -346,7 +349,7 @@ int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct
 	more = !bpf_map_get_next_key(fd, NULL, &next);
 	while (more) {
 		key = next;
-		more = !bpf_map_get_next_key(fd, &key, &next); /* before the key may go */
+		more = !bpf_map_get_next_key(fd, &key, &next); /* before key is deleted */
 		if (key.closed || bpf_map_lookup_elem(fd, &key, &id))
 			continue;
 		if (id < p->schema.max_peers && p->name[id].name[0] && !bwl_body(p, in_force, id))

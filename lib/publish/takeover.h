@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside lib: who takes whose place from one policy to the next. A peer's account and revocation
- * follow its name, and where the name goes or is new, its prefixes: whoever covers any part of them
- * takes over. bwl_retired_v1 keeps the prefixes of those that left earlier.
+ * Inside lib: which peer takes over from which, from one policy to the next. A peer's account and
+ * revocation follow its name. If the name is gone or new, they follow its prefixes: a peer that
+ * covers any part of them takes over. bwl_retired_v1 keeps the prefixes of peers that left earlier.
  */
 #ifndef BWL_LIB_HEIRS_H
 #define BWL_LIB_HEIRS_H
@@ -13,7 +13,7 @@
 
 struct bwl_heir {
 	uint32_t peer; /* of the policy */
-	uint32_t of;   /* id whose place it takes, in part or whole */
+	uint32_t of;   /* id that it takes over from, in part or as a whole */
 };
 
 struct bwl_heirs {
@@ -22,26 +22,26 @@ struct bwl_heirs {
 };
 
 /*
- * Ids for all peers of pol. stays: by id, 1 in pol. A new name with exactly a prefix of one that
- * left takes over its id; every other overlap is a pair in ret.
+ * Assigns ids to all peers of pol. stays: by id, 1 in pol. A new name with exactly a prefix of a
+ * peer that left takes over its id; every other overlap is a pair in ret.
  */
 int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const struct bwl_gen *old,
 		     uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
 		     struct bwl_publish_report *rep, struct bwl_err *e);
 void bwl_heirs_done(struct bwl_heirs *h);
-/* The pairs of one peer: *ret_n of them from the one returned on. */
+/* The pairs of one peer: *ret_n of them, from the returned one on. */
 const struct bwl_heir *bwl_heirs_of(const struct bwl_heirs *h, size_t peer, size_t *ret_n);
 /*
- * [zone of pol][zone of old]: has members of it, or who takes their place. The caller frees; NULL
- * without memory.
+ * [zone of pol][zone of old]: it has members from there, or peers that take over from such members.
+ * The caller frees it; NULL: no memory.
  */
 uint8_t (*bwl_heirs_zones(const struct bwl_heirs *h, const struct bwl_pins *p,
 			  const struct bwl_policy *pol, const struct bwl_gen *old,
 			  const uint32_t *id))[BWL_MAX_ZONES];
-/* A prefix as bwl_retired_v1 has it, and back. */
+/* A prefix as a key of bwl_retired_v1, and back. */
 struct bwl_key_retired bwl_retired_key(const struct bwl_pfx *pfx, bool closed);
 struct bwl_pfx bwl_retired_pfx(const struct bwl_key_retired *k);
-/* Forget entries of names that are forgotten, or in force again. */
+/* Removes entries of names that no longer exist or are in force again. */
 int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct bwl_err *e);
 /* A peer has a new name: its prefixes are in the policy again. */
 void bwl_retired_take(struct bwl_pins *p, const struct bwl_pol_peer *q);

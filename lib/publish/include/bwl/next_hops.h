@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Next hops whose MAC the policy gives, in the kernel's neighbour table. */
+/* Next hops whose MAC is given by the policy, in the kernel's neighbour table. */
 #ifndef BWL_NEXT_HOPS_H
 #define BWL_NEXT_HOPS_H
 
 #include <bwl/generation.h>
 #include <bwl/netdev.h>
 
-/* The entries that g asks for; free *ret. ifindex 0: of a peer's DPU that no route leads to. */
+/* The entries that g needs; free *ret. ifindex 0: a peer's DPU to which no route leads. */
 size_t bwl_next_hops(const struct bwl_pins *p, const struct bwl_gen *g, struct bwl_fixed_hop **ret);
 /*
- * The same of what is in force at now_ns, and of what takes over from it by itself (policy apply
- * --confirm): both stay.
+ * The same for the policy in force at now_ns and for the one that it returns to by itself (policy
+ * apply --confirm): both stay.
  */
 int bwl_next_hops_held(struct bwl_pins *p, uint64_t now_ns, struct bwl_fixed_hop **ret,
 		       size_t *ret_n, struct bwl_err *e);
-/* The first of the list that would change where g, in force, sends; NULL: none. */
+/* The first entry of the list that changes a next hop which g, in force, uses; NULL: none. */
 const struct bwl_fixed_hop *bwl_next_hops_moved(const struct bwl_pins *p, const struct bwl_gen *g,
 						const struct bwl_fixed_hop *list, size_t n);
-/* All that can be found into the table. 0, or the first that cannot be. */
+/* Puts all entries with an ifindex into the table. 0, or the first error. */
 int bwl_next_hops_fix(const struct bwl_fixed_hop *list, size_t n, struct bwl_err *e);
-/* Removes those that were made before and are not in the list. */
+/* Removes entries that bwlimit made before and that are not in the list. */
 void bwl_next_hops_sweep(const struct bwl_pins *p, const struct bwl_fixed_hop *list, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Policies into the pinned maps. Every writer takes the lock itself. A kill at any point leaves the
- * old policy or the new one; the next writer clears what was left over.
+ * Publishes policies in the pinned maps. Every writer takes the lock itself. If it is killed at any
+ * point, either the old policy or the new one is in force; the next writer clears what is left.
  */
 #ifndef BWL_PUBLISH_H
 #define BWL_PUBLISH_H
@@ -10,12 +10,13 @@
 #include <bwl/tables.h>
 
 struct bwl_publish_opts {
-	uint64_t confirm_ns; /* 0: for good; else return by itself unless confirmed in time */
-	bool fresh_volume;   /* volumes of whose past nothing is known start unspent */
+	uint64_t confirm_ns; /* 0: permanent; otherwise it is undone unless confirmed in time */
+	bool fresh_volume;   /* volumes with an unknown past start unspent */
 	bool allowed;        /* it may widen: enough people signed it (bwl_gate_fn) */
-	bool of_maps;        /* read from them and edited: what only a file says is as it was */
-	bool breaks_glass;   /* with confirm_ns: nobody confirms it, it ends by itself */
-	/* Peers that are open in it, although they are revoked: with it that ends, too. */
+	bool of_maps;        /* read from the maps and edited: what only a file contains is as it
+			      * was */
+	bool breaks_glass;   /* with confirm_ns: it cannot be confirmed and ends by itself */
+	/* Peers that it opens although they are revoked; this ends with it, too. */
 	const char *const *opens;
 	size_t nopens;
 };
@@ -24,29 +25,29 @@ struct bwl_publish_report {
 	uint32_t peers, prefixes, added, retired;
 	uint32_t inherited;    /* new names that took over a removed peer's id and state */
 	uint32_t kept_revoked; /* peers that stay revoked; `grant` re-authorises them */
-	uint32_t exhausted;    /* volumes that start spent: nothing is known of their past */
+	uint32_t exhausted;    /* volumes that start spent because their past is unknown */
 	uint64_t map_bytes;    /* peak memory of both generations during the swap */
 	double seconds;
 };
 
-/* report.c: as documents have it, and back; false: it is none. */
+/* report.c: as in documents, and back; false: not a report. */
 json_t *bwl_json_report(const struct bwl_publish_report *r);
 bool bwl_report_from(const json_t *o, struct bwl_publish_report *ret);
 
-/* Build the policy in the unused generation and make it hold, as a whole. */
+/* Builds the policy in the unused generation and puts it in force as a whole. */
 int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
 		struct bwl_publish_report *ret, struct bwl_err *e);
 /*
- * End a pending --confirm: keep the new policy. -ENOENT when nothing is pending. -EPERM: the tray
- * is enrolled, and what is on trial ends by itself.
+ * Ends a pending --confirm and keeps the new policy. -ENOENT: nothing is pending. -EPERM: the tray
+ * is enrolled, and the policy on trial ends by itself.
  */
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e);
 /*
- * Settles what is held (bwl_is_held()), as every writer of a policy does first. Waits for one that
- * is alive.
+ * Settles held accounts (bwl_is_held()), as every writer of a policy does first. Waits for a writer
+ * that is alive.
  */
 int bwl_settle_held(const char *pin_dir, struct bwl_err *e);
-/* End a pending --confirm early: back to the old policy. */
+/* Ends a pending --confirm early and returns to the old policy. */
 int bwl_rollback(struct bwl_pins *p, struct bwl_err *e);
 
 /* A change to one peer's grant; fields not in `set` stay as they are. */
@@ -58,7 +59,7 @@ enum bwl_change_bits {
 	BWL_SET_MODE = 1 << 4,
 	BWL_SET_ACCEPT = 1 << 5,
 	BWL_SET_AUTHORISE = 1 << 6, /* `grant`: lifts a revocation */
-	BWL_ADD_VOLUME = 1 << 7,    /* raise the volume by lim.volume above what it is */
+	BWL_ADD_VOLUME = 1 << 7,    /* raise the volume by lim.volume */
 };
 struct bwl_change {
 	unsigned set;
@@ -66,10 +67,10 @@ struct bwl_change {
 	uint64_t expiry_ns;
 	uint8_t mode, mark_pct;
 	struct bwl_lim accept;
-	bool allowed;  /* as of a policy */
-	bool only_ask; /* the gate: nothing is changed */
+	bool allowed;  /* as in struct bwl_publish_opts */
+	bool only_ask; /* only ask the gate: change nothing */
 };
-/* Writes a spare entry and flips one index: no packet sees half a change. */
+/* Writes a spare entry and switches one index to it: no packet sees half a change. */
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
 		    struct bwl_err *e);
 /* enum bwl_enrolled_flags of these maps (maps/ctl.h). */
@@ -77,11 +78,11 @@ uint64_t bwl_enrolled(const struct bwl_pins *p);
 void bwl_enrolled_set(struct bwl_pins *p, uint64_t flags);
 void bwl_enrolled_clear(struct bwl_pins *p, uint64_t flags);
 /*
- * Where a root of signed documents is enrolled (docs/fleet.md) what is not `allowed` may only
- * tighten. Every writer asks the gate, with the lock held, before it writes; a program that set
- * none writes nothing there. pol: what would be in force; NULL: is this tray enrolled? 1 or 0.
- * edit: it is what the maps would say, so who is not revoked in it is opened; of a policy who is
- * revoked in force stays so. The one there is: enrolled/gate.h.
+ * If a root of signed documents is enrolled (docs/fleet.md), what is not `allowed` may only
+ * tighten. Every writer asks the gate before it writes, with the lock held; a program that has set
+ * no gate cannot write there. pol: what would be in force; NULL: is this tray enrolled? 1 or 0.
+ * edit: pol is what the maps would contain, so a peer that is not revoked in it is opened; in a
+ * policy, a peer that is revoked now stays revoked. The one implementation: enrolled/gate.h.
  */
 typedef int (*bwl_gate_fn)(struct bwl_pins *p, struct bwl_policy *pol,
 			   const struct bwl_publish_opts *o, bool edit, struct bwl_err *e);
@@ -90,9 +91,9 @@ int bwl_gate_ask(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pu
 		 struct bwl_err *e);
 bool bwl_only_tightens(struct bwl_pins *p);
 #define BWL_ENROLLED_WIDENS "enrolled-widens" /* e->id */
-/* -EPERM, with that id and the next step. what: what would be wider, a sentence. */
+/* -EPERM, with that id and the next step. what: a sentence that says what would be wider. */
 int bwl_gate_refuse(struct bwl_err *e, const char *what);
-/* As above, of a peer's body. */
+/* The same for one peer's body. */
 int bwl_gate_ask_peer(struct bwl_pins *p, uint32_t id, const struct bwl_peer *body,
 		      struct bwl_err *e);
 
