@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which class a port or IP protocol belongs to. Well-known ports only: the class is what the
- * sender claims, so a wider guess would not make it truer.
+ * Maps ports and IP protocols to classes. Well-known ports only: the sender chooses the port, so a
+ * longer list would not make the class more reliable.
  */
 #include <netinet/in.h>
 #include <string.h>

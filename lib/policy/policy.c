@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A policy in memory: making, growing, freeing, and the limits that follow from others. */
+/* A policy in memory: creating, growing and freeing it, and limits that follow from others. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether a policy makes sense by itself, wherever it came from. */
+/* Checks a policy by itself, wherever it came from. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the checks of a policy share. Library only. */
+/* Common parts of a policy's checks. Library only. */
 #ifndef BWL_POLICY_CHECK_H
 #define BWL_POLICY_CHECK_H
 
@@ -7,12 +7,12 @@
 
 #define BWL_NAME_DOMAIN "1 to 31 of A-Z a-z 0-9 . _ -, not starting with -"
 
-/* What the data plane keeps once for all peers that leave the same way. */
+/* What the data plane keeps once for all peers that use the same next hop. */
 struct bwl_hop {
-	char uplink[16]; /* empty: the place is free */
+	char uplink[16]; /* empty: the entry is free */
 	char remote[64];
 	uint8_t via4[4], via6[16];
-	uint8_t mac[6]; /* zeroes: it is resolved */
+	uint8_t mac[6]; /* zeroes: resolved by ARP or ND */
 	bool has_via4, has_via6;
 };
 
@@ -21,14 +21,14 @@ struct bwl_check {
 	const char *file;
 	struct bwl_place *w;
 	struct bwl_err *e;
-	unsigned line;                     /* of the item being looked at */
+	unsigned line;                     /* of the item that is being checked */
 	const struct bwl_pol_zone **zones; /* by name */
 	uint32_t *names;                   /* hash of peers: index + 1 */
 	size_t names_mask;
 	struct bwl_hop *nexthops; /* hash */
 	size_t nnexthops;
 	struct bwl_hop last_hop;
-	struct bwl_conv *conv; /* who keeps all errors; NULL: the first one ends it */
+	struct bwl_conv *conv; /* collects all errors; NULL: the check ends with the first */
 };
 
 #define BWL_NEXTHOP_HASH (4 * BWL_MAX_NEXTHOPS)
@@ -37,25 +37,27 @@ bool bwl_check_name(const char *s, size_t max);
 /* Where the check is: section, item (SIZE_MAX: none), key (NULL: none). */
 void bwl_check_at(struct bwl_check *c, const char *section, size_t index, const char *key,
 		  unsigned line);
-/* "a: b", or "a" when b is empty: printf would be half of the time of a check. */
+/* "a: b", or "a" if b is empty: with printf a check would take twice as long. */
 void bwl_check_words(char *buf, size_t size, const char *a, const char *sep, const char *b);
-/* Of "peer x" the "grant". The place is where w stands; more keys are appended to it. */
+/*
+ * Checks limit what ("grant") of who ("peer x"). c->w is its place; more keys are appended to it.
+ */
 int bwl_check_limit(struct bwl_check *c, const struct bwl_lim *l, const char *who, const char *what,
 		    bool may_be_empty);
 int bwl_check_prefixes(struct bwl_check *c, const struct bwl_pfx *list, size_t n, const char *key,
 		       const char *who);
 bool bwl_check_has_uplink(const struct bwl_policy *p, const char *name);
-/* Among the first n host ports. */
+/* Is it one of the first n host ports? */
 bool bwl_check_has_port(const struct bwl_policy *p, const char *name, size_t n);
 int bwl_check_zone_cmp(const void *a, const void *b); /* of pointers to zones, by name */
 int bwl_check_ipsec(struct bwl_check *c);
 int bwl_check_peer_ipsec(struct bwl_check *c, size_t i, const char *who);
 int bwl_check_peer(struct bwl_check *c, size_t i);
-/* After all peers: what each has of a zone that is shared by weight. */
+/* After all peers: each one's portion of a zone that is shared by weight. */
 int bwl_check_portions(struct bwl_check *c);
-/* policy_overlaps.c: prefixes compared with each other */
+/* policy_overlaps.c: compares prefixes with each other */
 int bwl_policy_check_overlaps(struct bwl_check *c);
-/* 0: r was none, or is kept where all errors are wanted, and the next item is looked at. */
+/* 0: r was no error, or was kept because all errors are wanted; go on with the next item. */
 int bwl_check_next(struct bwl_check *c, int r);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What the checks of several parts of a policy share: names, limits, prefixes, and where they are.
- */
+/* Common to the checks of several parts of a policy: names, limits, prefixes, and their places. */
 #include <errno.h>
 #include <string.h>
 #include "policy_check.h"
@@ -35,7 +33,7 @@ int bwl_check_next(struct bwl_check *c, int r)
 
 	if (!r || !all || r == -ENOMEM)
 		return r;
-	/* the port that is not there may be the one that could not be read */
+	/* the missing port may be one that could not be read */
 	if (key && ((!strcmp(key, "uplink") && bwl_errors_has(all, "uplinks/")) ||
 		    (!strcmp(key, "from") && bwl_errors_has(all, "host_ports/"))))
 		return 0;
@@ -90,7 +88,9 @@ static int check_present_limit(struct bwl_check *c, const struct bwl_lim *l, con
 	return 0;
 }
 
-/* Of "peer x" the "grant". The place is where w stands; more keys are appended to it. */
+/*
+ * Checks limit what ("grant") of who ("peer x"). c->w is its place; more keys are appended to it.
+ */
 int bwl_check_limit(struct bwl_check *c, const struct bwl_lim *l, const char *who, const char *what,
 		    bool may_be_empty)
 {

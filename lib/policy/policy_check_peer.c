@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether one peer makes sense. */
+/* Checks one peer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static int check_path(struct bwl_check *c, size_t i, const char *who)
 	return 0;
 }
 
-/* A horizon that was said stands, also where TCP suffers. */
+/* An explicit horizon is kept, even if TCP suffers from it: a warning only. */
 static void check_horizon(struct bwl_check *c, const struct bwl_pol_peer *x, const char *who)
 {
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF];
@@ -96,7 +96,7 @@ static void check_horizon(struct bwl_check *c, const struct bwl_pol_peer *x, con
 		who, bwl_format_time(c->p->horizon_ns, a), bwl_format_rate(x->grant.rate_bps, b));
 }
 
-/* What host ports may send to the peer. */
+/* Limits of single host ports to the peer. */
 static int check_tenants(struct bwl_check *c, size_t i, const char *who)
 {
 	const struct bwl_pol_peer *x = &c->p->peers[i];
@@ -246,7 +246,7 @@ static uint64_t hash(const void *data, size_t n)
 	return h ^ (h >> 32);
 }
 
-/* Takes the name in; false when another peer has it. */
+/* Registers the name; false if another peer has it. */
 static bool claim_name(struct bwl_check *c, size_t i, size_t *ret_other)
 {
 	const char *name = c->p->peers[i].name;
@@ -262,7 +262,7 @@ static bool claim_name(struct bwl_check *c, size_t i, size_t *ret_other)
 	return true;
 }
 
-/* Do a and b go to the same address, by different MACs? The kernel has one for it. */
+/* Do a and b go to the same address by different MACs? The kernel has one MAC per address. */
 static bool is_torn(const struct bwl_hop *a, const struct bwl_hop *b)
 {
 	return !strcmp(a->uplink, b->uplink) && bwl_mac_is_one(a->mac) && bwl_mac_is_one(b->mac) &&
@@ -277,9 +277,9 @@ static int claim_nexthop(struct bwl_check *c, size_t at, const char *who)
 	struct bwl_hop h;
 	size_t i;
 
-	memset(&h, 0, sizeof(h)); /* padding too: it is hashed and compared */
+	memset(&h, 0, sizeof(h)); /* including padding: it is hashed and compared */
 	if (!*x->uplink && !c->p->nuplinks)
-		return 0; /* complained about already */
+		return 0; /* already reported */
 	strcpy(h.uplink, *x->uplink ? x->uplink : c->p->uplinks[0]);
 	memcpy(h.mac, x->next_hop_mac, sizeof(h.mac));
 	if (x->path == BWL_PATH_CLEAR) {
@@ -291,7 +291,7 @@ static int claim_nexthop(struct bwl_check *c, size_t at, const char *who)
 		strcpy(h.remote, x->ipsec_remote);
 	}
 	if (!memcmp(&c->last_hop, &h, sizeof(h)))
-		return 0; /* most peers leave like their neighbour in the file */
+		return 0; /* most peers have the same next hop as the one before them in the file */
 	c->last_hop = h;
 	i = hash(&h, sizeof(h)) % BWL_NEXTHOP_HASH;
 	for (; *c->nexthops[i].uplink; i = (i + 1) % BWL_NEXTHOP_HASH)
@@ -315,7 +315,7 @@ static int claim_nexthop(struct bwl_check *c, size_t at, const char *who)
 		who, BWL_MAX_NEXTHOPS - 1);
 }
 
-/* Each portion is a limit, so it must be in the domain of one. */
+/* Each portion is a limit, so it must be within the range of one. */
 static int check_portion(struct bwl_check *c, size_t i, const struct bwl_pol_zone *z,
 			 uint64_t weights)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Values that occur in many places of a policy file. */
+/* Values that occur in many parts of a policy file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ int bwl_conv_missing(struct bwl_conv *c, const char *key, const char *domain)
 	return bwl_fail(c->e, EINVAL, "%s is missing: %s", key, domain);
 }
 
-/* A name into a fixed array; what may be in it is checked later, that it fits is not. */
+/* Copies a name into a fixed array. Its characters are checked later, its length only here. */
 int bwl_conv_name(struct bwl_conv *c, const char *key, const char *s, char *ret, size_t size)
 {
 	unsigned back;
@@ -42,7 +42,7 @@ static int take_burst(struct bwl_conv *c, const char *s, struct bwl_lim *l)
 	unsigned __int128 bytes;
 	uint64_t ns;
 
-	/* 1m is a mebibyte, as in tc(8): a burst of a minute can be said as 60s */
+	/* 1m is a mebibyte, as in tc(8); a burst of one minute is written as 60s */
 	if (!bwl_parse_size(s, &l->burst, NULL)) {
 		if (l->burst < BWL_MIN_BURST)
 			goto domain;
@@ -69,7 +69,7 @@ domain:
 			BWL_MIN_BURST);
 }
 
-/* The step down to the limit's own key is the caller's. */
+/* The caller steps down to the limit's own key. */
 int bwl_conv_limit(struct bwl_conv *c, const struct bwl_text_limit *t, struct bwl_lim *ret)
 {
 	unsigned back = c->w.n;

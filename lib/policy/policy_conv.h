@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From strings to values, step by step, so that an error knows where it is. Library only. */
+/* Converts strings to values, step by step, so that an error knows its place. Library only. */
 #ifndef BWL_POLICY_CONV_H
 #define BWL_POLICY_CONV_H
 
@@ -13,22 +13,23 @@ struct bwl_conv {
 	int64_t now_wall_s;
 	const char *file, *text;
 	size_t len;
-	struct bwl_place w; /* what is being read: stays where an error happened */
+	struct bwl_place w; /* place of what is being read: stays where an error happened */
 	struct bwl_err *e;
-	struct bwl_errors *all; /* NULL: the first error ends it */
-	bool checking;          /* what was read, as a whole */
+	struct bwl_errors *all; /* NULL: ends with the first error */
+	bool checking;          /* the whole policy is being checked; reading is over */
 };
 
 /* policy_errors.c */
 bool bwl_errors_has(const struct bwl_errors *all, const char *section);
-/* 0: *e, at w, is one more of them; r: there is no room. */
+/* Adds *e, at w. 0: added, or already there; r: no room. */
 int bwl_errors_add(struct bwl_errors *all, const struct bwl_place *w, int r,
 		   const struct bwl_err *e);
 void bwl_errors_sort(struct bwl_errors *all);
-/* Keeps the error r, unless it follows from another one, and steps back. 0: what follows is read.
+/*
+ * Keeps error r, unless it follows from another one, and steps back. 0: continue with what follows.
  */
 int bwl_conv_go_on(struct bwl_conv *c, int r, unsigned back);
-/* The same of what bwl_conv_*() returned: with the place in front of the message. */
+/* The same for a result of bwl_conv_*(): puts the place in front of the message. */
 int bwl_conv_next(struct bwl_conv *c, int r, unsigned back);
 void bwl_conv_prefix_error(struct bwl_conv *c);
 
@@ -39,7 +40,7 @@ void bwl_conv_prefix_error(struct bwl_conv *c);
 unsigned bwl_conv_down(struct bwl_conv *c, const char *key);
 int bwl_conv_missing(struct bwl_conv *c, const char *key, const char *domain);
 int bwl_conv_name(struct bwl_conv *c, const char *key, const char *s, char *ret, size_t size);
-/* t may be NULL: no limit. The step down to the limit's own key is the caller's. */
+/* t may be NULL: no limit. The caller steps down to the limit's own key. */
 int bwl_conv_limit(struct bwl_conv *c, const struct bwl_text_limit *t, struct bwl_lim *ret);
 int bwl_conv_number(struct bwl_conv *c, const char *s, unsigned long min, unsigned long max,
 		    unsigned long *ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Normalised YAML. Lists whose order means nothing are sorted and what equals its default is
- * left out, so the same policy gives the same text whether it came from a file or from maps
- * (which know of IPsec only the remote: the rest is strongSwan's, and not in the digest).
+ * Writes normalised YAML. Lists without an order are sorted and defaults are left out, so the same
+ * policy gives the same text whether it came from a file or from the maps. (Of IPsec, the maps have
+ * only the remote: the rest is strongSwan's, and not in the digest.)
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,13 +16,14 @@
 struct dump {
 	const struct bwl_policy *p;
 	FILE *f;
-	bool for_digest; /* without what is relative to this boot or not from a file */
+	bool for_digest; /* leave out what is relative to this boot, only in the file or only in
+			  * the maps */
 	uint64_t now_boot_ns;
 	int64_t now_wall_s;
 	int err;
 };
 
-/* Up to the first NULL. A million peers are written for a digest: printf is for the rest. */
+/* Up to the first NULL. printf would be too slow here: a digest writes a million peers. */
 static void put(struct dump *d, const char *a, const char *b, const char *c)
 {
 	fputs_unlocked(a, d->f);
@@ -289,7 +290,7 @@ static void put_head(struct dump *d)
 	bwl_keys_defaults(bwl_top_keys, &standard);
 	bwl_dump_keys(bwl_top_keys, p, &standard, "", "", d->f);
 	put_limit(d, "", "node_limit", &p->node_limit);
-	if (!d->for_digest) { /* the maps do not have it */
+	if (!d->for_digest) { /* not in the maps */
 		bwl_ipsec_dump(p, d->f);
 		bwl_tamper_dump(p, d->f);
 	}

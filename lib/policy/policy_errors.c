@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All errors of one policy file. An item (a peer, a zone, a key of the top level) that has one is
- * not complained about for what follows from it.
+ * Collects all errors of one policy file. If an item (a peer, a zone, a key of the top level) has
+ * an error, others that follow from it are not reported.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "policy_conv.h"
 
-/* "peers/" and "3/" of peers[3].grant.rate; the second is empty where w is the section itself. */
+/* "peers/" and "3/" of peers[3].grant.rate; the second is empty if w is the section itself. */
 static void name_item(const struct bwl_place *w, char *section, char *item, size_t size)
 {
 	const struct bwl_step *s = w->step;
@@ -46,7 +46,7 @@ int bwl_errors_add(struct bwl_errors *all, const struct bwl_place *w, int r,
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (!strcmp(all->list[i].text, e->text) && all->list[i].line == e->line)
-			return 0; /* what ended the reading may be one of them */
+			return 0; /* the error that ended the reading may already be in the list */
 	if (all->n == BWL_ERRORS_MOST) {
 		all->more = true;
 		return r;
@@ -72,7 +72,7 @@ int bwl_conv_go_on(struct bwl_conv *c, int r, unsigned back)
 	return 0;
 }
 
-/* "peer x, grant rate: " in front of a message that only speaks of a value. */
+/* Puts "peer x, grant rate: " in front of a message that names only a value. */
 void bwl_conv_prefix_error(struct bwl_conv *c)
 {
 	char where[256] = "", text[sizeof(c->e->text)];

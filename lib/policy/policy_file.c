@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A policy file as bytes. */
+/* Reads a policy file as bytes. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a policy file says to strongSwan: the top-level `ipsec`, and a peer's `id` and `ppk`. One
- * table has every key with its domain and default (policy_key.h).
+ * strongSwan's part of a policy file: the top-level `ipsec`, and a peer's `id` and `ppk`. One table
+ * has every key with its domain and default (policy_key.h).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keys by their rows: see policy_key.h. */
+/* Reads, checks and writes keys by their rows: see policy_key.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "bwl/units.h"
 
 #define S 1000000000ULL
-#define ID_MAX 200 /* characters; an IKE identity travels in one datagram with a certificate */
+#define ID_MAX 200 /* characters; an IKE identity shares one datagram with a certificate */
 
 static bool is_text(const struct bwl_key *k)
 {
 	return k->kind <= BWL_K_WORD;
 }
 
-/* Which of "a, b or c" s is, from 0; -1: none. */
+/* Index of s in "a, b or c", from 0; -1: not in it. */
 static int word_of(const char *words, const char *s)
 {
 	size_t n = strlen(s), w;
@@ -32,7 +32,7 @@ static int word_of(const char *words, const char *s)
 
 static uint64_t value_of(const struct bwl_key *k, const void *x)
 {
-	uint64_t v = 0; /* of the host's byte order, little-endian or not: by width */
+	uint64_t v = 0; /* set by its width, for either byte order */
 	uint32_t w;
 
 	if (k->size == sizeof(v)) {
@@ -111,7 +111,10 @@ static int parse_number(const struct bwl_key *k, const char *s, void *x, struct 
 	return r;
 }
 
-/* What text may hold is checked later, that it fits is not; what is not kept, at once. */
+/*
+ * Characters of a text that is kept are checked later, and its length here; text that is not kept
+ * is checked here in full.
+ */
 static int parse(const struct bwl_key *k, const char *s, void *x, struct bwl_err *e)
 {
 	int which;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rows of the keys that have one in policy_text.h: of the top level, of a zone and of a peer.
- */
+/* Rows of the top level, of a zone and of a peer, made from the lists in policy_text.h. */
 #include "policy_key.h"
 
 #define KEPT(S, member) .at = offsetof(struct S, member), .size = sizeof(((struct S *)0)->member)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Prefixes and the addresses of the peers' DPUs against each other. */
+/* Compares prefixes and the addresses of the peers' DPUs with each other. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "policy_check.h"
 #include "bwl/pfx_walk.h"
 
-enum what { SOURCE, ADDRESS, REMOTE }; /* in this order where they are equal */
+enum what { SOURCE, ADDRESS, REMOTE }; /* the sort order of equal prefixes */
 
 static const struct bwl_pfx *prefix_of(const struct bwl_policy *p, const struct bwl_pfx_entry *x)
 {
@@ -49,7 +49,7 @@ static int overlap_error(struct bwl_check *o, const struct bwl_pfx_entry *outer,
 	return line ? bwl_hint(o->e, "the other one is in line %u", line) : -EEXIST;
 }
 
-/* What a host sends to a peer's DPU itself would look like the DPUs' own ESP and IKE. */
+/* A packet from a host to a peer's DPU itself would look like the DPUs' own ESP and IKE. */
 static int remote_error(struct bwl_check *o, const struct bwl_pfx_entry *outer,
 			const struct bwl_pfx_entry *inner)
 {
@@ -83,7 +83,7 @@ static int judge_one(struct bwl_check *o, struct bwl_pfx_open *outer,
 	char a[64], b[64];
 
 	if (inner->what == REMOTE && x->what == ADDRESS && !strcmp(name_of(o->p, x), "self"))
-		return 0; /* no host may use that one */
+		return 0; /* hosts cannot send there anyway */
 	if (inner->what == REMOTE)
 		return remote_error(o, x, inner);
 	if (same || (x->what == SOURCE && (inner->what != SOURCE || x->owner != inner->owner)))
@@ -105,7 +105,7 @@ static int judge(void *arg, struct bwl_pfx_open *outer, const struct bwl_pfx_ent
 	return bwl_check_next(arg, judge_one(arg, outer, inner));
 }
 
-/* One warning for each enclosing prefix, however many it holds. */
+/* One warning per enclosing prefix, however many prefixes it contains. */
 static void leave(void *arg, const struct bwl_pfx_open *outer)
 {
 	struct bwl_check *o = arg;

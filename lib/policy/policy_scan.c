@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where things stand in a policy file. It is walked before libcyaml reads it only when the text
- * may hold what a fixed schema cannot say (names of zones, host ports in a peer, `accept: none`),
- * and again when there is an error or a warning to place.
+ * Finds places in a policy file. The file is scanned before libcyaml reads it only if it may
+ * contain what a fixed schema cannot describe (names of zones, host ports in a peer, `accept:
+ * none`), and again to find the place of an error or a warning.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ void bwl_scan_lines(const char *text, size_t len, struct bwl_policy *p)
 
 struct collect {
 	struct bwl_prescan *s;
-	const char *text; /* byte and character positions that belong together */
+	const char *text; /* a byte and a character position that correspond */
 	size_t len, byte, character;
 	char *copy;
 	struct bwl_err *e;
@@ -90,7 +90,7 @@ static int add_port(struct collect *c, const struct bwl_node *n)
 	return 0;
 }
 
-/* libyaml counts characters. Rising offsets make all calls together one pass over the text. */
+/* libyaml counts characters. Offsets rise, so all calls together are one pass over the text. */
 static size_t byte_of(struct collect *c, size_t character)
 {
 	while (c->byte < c->len && c->character < character) {
@@ -120,7 +120,7 @@ static int add_silent(struct collect *c, const struct bwl_node *n)
 		c->copy[c->len] = '\0';
 	}
 	if (at + 4 > c->len || memcmp(c->copy + at, "none", 4))
-		return 0; /* not where it was thought to be: libcyaml will refuse the word */
+		return 0; /* `none` is not at this place: libcyaml will refuse the word */
 	memcpy(c->copy + at, "{}  ", 4);
 	c->s->silent[c->s->nsilent++] = n->path[1].index;
 	return 0;
@@ -145,8 +145,8 @@ static int on_collect(void *arg, const struct bwl_node *n)
 }
 
 /*
- * Cheap guess whether `accept: none` occurs. Too timid for odd spellings (escapes in quoted
- * keys), which libcyaml then refuses: the guess costs a message, never a meaning.
+ * A cheap guess whether `accept: none` occurs. It misses odd spellings (escapes in quoted keys),
+ * which libcyaml then refuses: a wrong guess changes the message, never the meaning.
  */
 static bool may_say_accept_none(const char *text, size_t len)
 {
@@ -162,7 +162,7 @@ static bool may_say_accept_none(const char *text, size_t len)
 	return false;
 }
 
-/* `ports`, and not `host_ports`, which every policy has. Timid likewise. */
+/* `ports`, but not `host_ports`, which every policy has. It may miss odd spellings, too. */
 static bool may_say_ports(const char *text, size_t len)
 {
 	const char *p = text, *end = text + len;
@@ -175,7 +175,7 @@ static bool may_say_ports(const char *text, size_t len)
 	return false;
 }
 
-/* Stops the walk after the mapping of zones when nothing else is looked for. */
+/* Ends the scan after the mapping of zones if nothing else is wanted. */
 static int on_zones_only(void *arg, const struct bwl_node *n)
 {
 	struct collect *c = arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The schema of policy files for libcyaml, and its complaints in words. Every scalar is read as
- * a string: what it means is checked where a message can name the accepted domain.
+ * The schema of policy files for libcyaml, and messages for its errors. Every scalar is read as a
+ * string; its meaning is checked where a message can name the accepted domain.
  */
 #include <cyaml/cyaml.h>
 #include <errno.h>
@@ -59,8 +59,8 @@ FIELDS(policy, BWL_TOP_KEYS(FIELD, bwl_text_policy));
 #define PEER_FIELDS (sizeof(peer_fields) / sizeof(*peer_fields))
 
 /*
- * libcyaml knows no mapping with free keys, so every file gets a schema with its zones in it, and
- * the host ports that it names in its peers.
+ * libcyaml has no mapping with free keys, so each file gets its own schema, with its zones and with
+ * the host ports that its peers name.
  */
 struct schema {
 	cyaml_schema_field_t zones[BWL_MAX_ZONES];
@@ -150,7 +150,7 @@ static cyaml_config_t config(struct complaint *c, unsigned flags)
 	};
 }
 
-/* What stands at a path; NULL: no key of a policy leads there. */
+/* The schema at a path; NULL: a policy has no such key. */
 static const cyaml_schema_value_t *value_at(const struct schema *s, const struct bwl_step *step,
 					    unsigned n)
 {
@@ -174,7 +174,7 @@ static const cyaml_schema_value_t *value_at(const struct schema *s, const struct
 	return v;
 }
 
-/* The keys of the mapping at w, for people; empty when w is none. */
+/* The keys of the mapping at w, for people; empty if w is not a mapping. */
 static void list_keys(const struct schema *s, const struct bwl_place *w, char *buf, size_t size)
 {
 	const cyaml_schema_value_t *v = value_at(s, w->step, w->n);
@@ -208,7 +208,7 @@ static int explain_key(const struct schema *s, struct bwl_place *w, const char *
 	char keys[256] = "";
 	int r;
 
-	/* libcyaml may name the field before as the place */
+	/* libcyaml may report the field before it as the place */
 	if (w->n && w->step[w->n - 1].key && twice)
 		w->n--;
 	list_keys(s, w, keys, sizeof(keys));
@@ -238,7 +238,7 @@ static int explain(const struct schema *s, cyaml_err_t err, const struct complai
 
 	if (err == CYAML_ERR_OOM)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	/* syntax, aliases, nesting, a second document: the walk knows the place */
+	/* syntax, aliases, nesting, a second document: the scan finds the place */
 	r = bwl_scan(text, len, nothing, NULL, e);
 	if (r)
 		return r;
@@ -261,13 +261,13 @@ static int explain(const struct schema *s, cyaml_err_t err, const struct complai
 	return r;
 }
 
-/* Keys and kinds of a text that libcyaml refused: all that are wrong. */
+/* Looks for all wrong keys and kinds in a text that libcyaml refused. */
 struct shape {
 	const struct schema *s;
 	struct bwl_errors *all;
 	const char *text;
 	size_t len;
-	bool only_unknown; /* keys: the rest can be read without them */
+	bool only_unknown; /* only unknown keys are wrong: the rest can be read without them */
 	uint64_t seen[BWL_PLACE_STEPS + 1]
 		     [BWL_MAX_ZONES / 64]; /* by depth: fields of the mapping */
 };
@@ -331,7 +331,7 @@ static int on_shape(void *arg, const struct bwl_node *n)
 	return wrong_shape(x, n, &e);
 }
 
-/* r: what was wrong first, in *e. 0: all has it all, and *ret the text without unknown keys. */
+/* r: the first error, in *e. 0: all has every error, and *ret the policy without unknown keys. */
 static int all_shapes(const struct schema *s, const char *text, size_t len, int r,
 		      struct bwl_text_policy **ret, struct bwl_errors *all)
 {

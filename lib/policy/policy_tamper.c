@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `tamper`: what bwlimitd does about each sign that somebody has his hands on the machine. */
+/* `tamper`: bwlimitd's action for each sign that somebody tampers with the machine. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static const char *const inputs[_BWL_TAMPER_MAX] = {
 };
 static const char *const actions[_BWL_ACTION_MAX] = { "log", "clamp", "revoke", "revoke-peer",
 						      "destroy" };
-/* Inputs that can tell whose it was. */
+/* Inputs that can name a peer. */
 static const bool names_peer[_BWL_TAMPER_MAX] = {
 	[BWL_TAMPER_cleartext] = true,
 	[BWL_TAMPER_command] = true,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside the policy reader only. libcyaml fills the structures of strings below; what the
- * strings mean, and every complaint about them, is policy_yaml.c's. libcyaml forgets where a
- * value stood: bwl/yaml_walk.h finds the place again, and only when there is something to say.
+ * Inside the policy reader only. libcyaml fills the structures of strings below; policy_yaml.c
+ * gives the strings their meaning and reports every error in them. libcyaml does not keep the place
+ * of a value: bwl/yaml_walk.h finds it again, only when there is something to report.
  */
 #ifndef BWL_POLICY_TEXT_H
 #define BWL_POLICY_TEXT_H
@@ -13,18 +13,18 @@
 /* Fills `line` of host ports, zones and peers. */
 void bwl_scan_lines(const char *text, size_t len, struct bwl_policy *p);
 
-/* What the schema must know before libcyaml reads: the keys it cannot guess. */
+/* What the schema needs to know before libcyaml reads: keys that vary from file to file. */
 struct bwl_prescan {
 	char (*zones)[BWL_NAME_LEN];
 	size_t nzones;
 	size_t *silent;
-	size_t nsilent; /* indices of peers with `accept: none`, rising */
+	size_t nsilent; /* indices of peers with `accept: none`, in rising order */
 	char (*ports)[16];
 	size_t nports; /* keys of the peers' `ports`, each once */
 };
 /*
- * libcyaml has no value that is either a word or a mapping: `none` after accept becomes `{}`
- * in *text, which is replaced by a copy in *copy when anything changes.
+ * libcyaml has no value that is either a word or a mapping, so `none` after accept becomes `{}`:
+ * *text is replaced by a copy in *copy if anything changes.
  */
 int bwl_prescan(const char **text, size_t len, char **copy, struct bwl_prescan *ret,
 		struct bwl_err *e);
@@ -32,9 +32,10 @@ void bwl_prescan_done(struct bwl_prescan *s);
 
 /*
  * The keys of each mapping, once: the structures that libcyaml fills and its schema
- * (policy_schema.c) are made from these lists. X(S, kind, key, member, T, fields): S as given;
- * TEXT one scalar, KEY one whose row (policy_key.h) is T, TEXTS a list of them, SOME one that is
- * not empty, MAP a bwl_text_T by the list of fields, MAPS a list of these.
+ * (policy_schema.c) are made from these lists. X(S, kind, key, member, T, fields): S is passed on.
+ * Kinds: TEXT, a scalar; KEY, a scalar whose row (policy_key.h) is T; TEXTS, a list of scalars;
+ * SOME, such a list that is not empty; MAP, a bwl_text_T with this list of fields; MAPS, a list of
+ * these.
  */
 /* clang-format off */
 #define BWL_LIMIT_KEYS(X, S) \
@@ -69,7 +70,7 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	X(S, KEY, "next_hop_mac", next_hop_mac, (KEPT(bwl_pol_peer, next_hop_mac), .kind = BWL_K_MAC), ) \
 	X(S, SOME, "from", from, , ) \
 	X(S, MAP, "ipsec", ipsec, ipsec, ipsec)
-/* `zones` stands first: its keys are filled in for every file */
+/* `zones` is first: its keys are filled in for every file */
 #define BWL_TOP_KEYS(X, S) \
 	X(S, MAP, "zones", zones, zones, no) \
 	X(S, TEXT, "version", version, , ) X(S, TEXT, "node", node, , ) \
@@ -133,7 +134,7 @@ struct bwl_text_ipsec {
 	BWL_PEER_IPSEC_KEYS(BWL_TEXT_MEMBER, )
 };
 
-/* The keys of the top-level `ipsec`: also members of struct bwl_pol_ipsec, times with _ns. */
+/* Keys of the top-level `ipsec`; also members of struct bwl_pol_ipsec, where times end in _ns. */
 /* clang-format off */
 #define BWL_IPSEC_KEYS(X) \
 	X(id) \
@@ -163,20 +164,19 @@ struct bwl_text_policy {
 };
 
 /*
- * libcyaml by the schema; a complaint names the place and what is accepted there. all (may be
- * NULL): every complaint goes there, and 0 with some of them is a text whose unknown keys were left
- * out.
+ * Reads a text with libcyaml by the schema; an error names the place and what is accepted there.
+ * all (may be NULL) collects every error; 0 with some in it: unknown keys were left out.
  */
 int bwl_text_load(const char *text, size_t len, const struct bwl_prescan *scan,
 		  struct bwl_text_policy **ret, struct bwl_errors *all, struct bwl_err *e);
 void bwl_text_free(struct bwl_text_policy *t, const struct bwl_prescan *scan);
 
-/* bwl_policy_check() that also says which value it complains about. */
+/* bwl_policy_check() that also tells which value an error is about. */
 struct bwl_conv;
-/* conv: who keeps all errors; NULL: the first error ends it. */
+/* conv: collects all errors; NULL: ends with the first error. */
 int bwl_policy_check_at(struct bwl_policy *p, const char *file, struct bwl_place *w,
 			struct bwl_err *e, struct bwl_conv *conv);
-/* policy_ipsec.c: the top-level `ipsec`, and a peer's id and ppk (remote is the path's). */
+/* policy_ipsec.c: the top-level `ipsec`, and a peer's id and ppk (remote belongs to the path). */
 void bwl_ipsec_defaults(struct bwl_pol_ipsec *x);
 void bwl_ipsec_dump(const struct bwl_policy *p, FILE *f);
 void bwl_ipsec_dump_peer(const struct bwl_pol_peer *x, FILE *f);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is allowed in a policy, but odd. */
+/* Warns about what is allowed in a policy, but odd. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "policy_text.h"
 
-#define MAX_WARNINGS 100 /* more say nothing new */
+#define MAX_WARNINGS 100 /* further ones tell nothing new */
 
 void bwl_policy_drop_warnings(struct bwl_policy *p)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the strings of a policy file to a policy. */
+/* Makes a policy from the strings of a policy file. */
 #include <netinet/in.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -155,7 +155,7 @@ static int take_node_limit(struct bwl_conv *c, const struct bwl_text_limit *t)
 static int take_top(struct bwl_conv *c)
 {
 	const struct bwl_text_policy *t = c->t;
-	int r = take_version(c, t->version); /* a file of another one has other keys */
+	int r = take_version(c, t->version); /* a file of another version has other keys */
 
 	c->w.n = r ? c->w.n : 0;
 	if (r || (r = bwl_conv_next(c, take_node(c, t->node), 0)) ||
@@ -285,12 +285,12 @@ static int check(struct bwl_conv *c, const char *text, size_t len)
 		return bwl_policy_check_at(c->p, c->file, &c->w, c->e, c);
 	}
 
-	/* the warnings of convert() stay in front */
+	/* keep the warnings of convert() in front */
 	c->p->warnings = NULL;
 	c->p->nwarnings = 0;
 	r = bwl_policy_check_at(c->p, c->file, &c->w, c->e ? c->e : &ignored, NULL);
 	if (r || c->p->nwarnings) {
-		/* lines are looked up only when they are wanted: it takes as long as reading */
+		/* lines are looked up only when wanted: it takes as long as reading */
 		bwl_scan_lines(text, len, c->p);
 		r = bwl_policy_check_at(c->p, c->file, &c->w, c->e ? c->e : &ignored, NULL);
 	}
