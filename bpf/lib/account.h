@@ -39,7 +39,7 @@ static __always_inline __u32 bwl_event_kind(__u32 reason)
 	}
 }
 
-/* How full the ring may be before an event of this kind is dropped. */
+/* How full the ring may get before an event of this kind is dropped. */
 static __always_inline __u64 bwl_event_room(__u32 kind)
 {
 	switch (kind) {
@@ -99,7 +99,7 @@ BWL_GLOBAL int bwl_event_due(__u32 index, __u32 kind, __u64 now_ns)
 	return 1;
 }
 
-/* The ring was full after all. */
+/* The event was due, but the ring was full. */
 BWL_GLOBAL int bwl_event_unsent(__u32 kind, __u32 port)
 {
 	__u32 index = bwl_event_count_index(kind, port);

@@ -14,7 +14,7 @@
 
 #define BWL_AGAIN_MOST_NS 10000000  /* another CPU may return what it took */
 #define BWL_AGAIN_VOLUME_NS 1000000 /* the same for a turn of the window */
-/* Beside the slack: a refusal says nothing of packets to other peers. */
+/* Next to the slack: a refusal does not apply to packets to other peers. */
 #define BWL_NOT_AROUND (1ULL << 34)
 
 /*
@@ -91,7 +91,7 @@ static __always_inline void bwl_note_refusal(const struct bwl_work *w, const str
 				       .reason = reason };
 }
 
-/* Does the note's limit also contain this packet? */
+/* Does the note's limit apply to this packet, too? */
 static __always_inline _Bool bwl_note_is_of(const struct bwl_note_around *n,
 					    const struct bwl_work *w, const struct bwl_peer *peer,
 					    const struct bwl_base *base)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TC ingress of an uplink and of the tunnel device: ESP and IKE to the DPU; what a peer sent, out
- * of its SA or in the clear, to a host port.
+ * TC ingress of an uplink and of the tunnel device: ESP and IKE to the DPU, and what a peer sent,
+ * through its SA or in the clear, to a host port.
  */
 #ifndef BWL_ARRIVE_H
 #define BWL_ARRIVE_H
@@ -14,14 +14,14 @@
 #include "underlay.h"
 
 /*
- * By this port IKE says that it is not ESP (RFC 3948, 2.2): with 4 bytes of zero, which no SPI is.
- * What has no more than ESP's header (8 bytes behind UDP's own 8) the kernel gives to charon's
- * socket, whatever it begins with (__xfrm4_udp_encap_rcv()): it is counted as IKE.
+ * On this port IKE marks itself as not ESP by four zero bytes, which are not a valid SPI (RFC 3948,
+ * 2.2). Packets with no more than ESP's header (8 bytes after UDP's own 8) go to charon's socket,
+ * whatever they begin with (__xfrm4_udp_encap_rcv()): they count as IKE.
  */
 static __always_inline _Bool bwl_is_esp_in_udp(const struct bwl_pkt *k, struct __sk_buff *skb)
 {
 	struct {
-		__be16 len, check; /* the end of UDP's header */
+		__be16 len, check; /* the last half of UDP's header */
 		__u32 spi;
 	} u;
 
@@ -37,14 +37,15 @@ static __always_inline int bwl_ike(struct bwl_ctx *c, struct __sk_buff *skb, __u
 
 	if (bwl_is_esp_in_udp(&c->pkt, skb))
 		return BWL_R_PASS_IKE;
-	bwl_ike_read(skb, bwl_ike_at(&c->pkt), &h); /* what is too short is of no SA */
+	bwl_ike_read(skb, bwl_ike_at(&c->pkt), &h); /* a packet that is too short belongs to no
+						     * SA */
 	if (x && bwl_ike_take(bwl_ike_word(x, &h), c->now_ns))
 		return BWL_R_PASS_IKE;
-	c->id = id; /* whose key exchange suffers */
+	c->id = id; /* the peer whose key exchange suffers */
 	return BWL_R_IKE_RATE;
 }
 
-/* ESP and IKE from the DPU of an encrypted peer to this one. */
+/* ESP and IKE from the DPU of an encrypted peer to this DPU. */
 static __always_inline int bwl_outer(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 id;
@@ -56,17 +57,17 @@ static __always_inline int bwl_outer(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (!id)
 		return BWL_R_NONE;
 	if (!(bwl_whose(c, c->pkt.daddr) & BWL_OWN_REMOTE))
-		return BWL_R_UPLINK_IN; /* for a host's address, in the clear */
+		return BWL_R_UPLINK_IN; /* to a host's address, in the clear */
 	if (c->pkt.proto != IPPROTO_ESP)
 		return bwl_ike(c, skb, id);
 	r = bwl_grant(c, id);
 	if (r != BWL_R_NONE)
 		return r;
-	c->id = 0; /* what is inside is counted to the peer when it comes out */
+	c->id = 0; /* the inner packet is counted to the peer when it is decrypted */
 	return BWL_R_PASS_ESP;
 }
 
-/* From the peer c->id, live: to a host port's sources, within accept. */
+/* From the live peer c->id to a host port's sources, within accept. */
 static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 port = bwl_whose(c, c->pkt.daddr);
@@ -74,10 +75,11 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 	int r;
 
 	if (self != (c->id == c->base->self_id))
-		return BWL_R_UPLINK_IN; /* the DPU's own peers and the hosts' are apart */
+		return BWL_R_UPLINK_IN; /* peers of the DPU itself and peers of the hosts are
+					 * separate */
 	port &= BWL_MAX_PORTS - 1;
 	if (!self && !(c->peer->meta.from & 1ULL << port))
-		return BWL_R_FROM; /* no answers to a port that may not ask */
+		return BWL_R_FROM; /* no answers to a port that may not send to the peer */
 	r = bwl_tc_cost(c, skb, skb->gso_size);
 	if (r == BWL_R_NONE)
 		r = bwl_charge_accept(&c->w, c->peer);
@@ -92,8 +94,8 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 }
 
 /*
- * from: the peer whose SA it came through. 0: from the network in the clear, which only a `clear`
- * peer's prefixes may be.
+ * from: the peer whose SA it came through; 0: in the clear from the network, which is allowed only
+ * from the prefixes of a `clear` peer.
  */
 static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
 {
@@ -108,8 +110,11 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, 
 	if (r != BWL_R_NONE)
 		return r;
 	if ((c->peer->meta.path == BWL_PATH_CLEAR) == !!from)
-		return BWL_R_NO_SA; /* an encrypted peer's clear packet is not from it */
-	/* The kernel does not check what comes out of an SA against its policy here: we do. */
+		return BWL_R_NO_SA; /* a clear packet is not from an encrypted peer */
+	/*
+	 * The kernel does not check here that the inner source matches the SA, so it is checked
+	 * here.
+	 */
 	if (from && bwl_dest(c, c->pkt.saddr) != from)
 		return BWL_R_TUNNEL_SRC;
 	return bwl_accept(c, skb);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Charge a packet to all its limits, or to none: tenant, peer, floor, class, zone, port, node,
- * inner to outer. The tenant's, of one host port to the peer, is asked first: what a port sends
- * over it leaves no trace in what others share.
+ * Charges a packet to all its limits, or to none: tenant, peer, floor, class, zone, port, node,
+ * inner to outer. The tenant's limit, of one host port to the peer, comes first: what a port sends
+ * above it leaves no trace in limits that are shared with others.
  *
- * Where this CPU holds enough of each of them (cpu.h) they are charged by spending that: no other
- * CPU's line is written. Else one after the other, by a share that is filled, or exactly; a refusal
- * takes the charges made so far back (limit.h), and only where another packet came in between does
- * one stand, and is counted as lost.
+ * If this CPU holds enough of each limit (cpu.h), the packet is paid from that: no cache line of
+ * another CPU is written. Otherwise the limits are charged in turn, by filling a share or exactly.
+ * A refusal undoes the charges made so far (limit.h); only a charge after which another packet came
+ * in between stands, and is counted as lost.
  *
- * In a zone that is shared by weight a packet within the peer's portion may use all of the zone's
- * burst, and is charged to the portion once it passes. One that is beyond it leaves the zone's
- * reserve, and what the CPU holds of the zone, to the others.
+ * In a zone that is shared by weight, a packet within the peer's portion may use all of the zone's
+ * burst, and is charged to the portion once it passes. A packet beyond its portion leaves the
+ * zone's reserve, and what the CPU holds of the zone, to the others.
  */
 #ifndef BWL_CHARGE_H
 #define BWL_CHARGE_H
@@ -21,17 +21,17 @@
 #include "pace.h"
 #include "take.h"
 
-/* Those of which something may have to be taken back; the node's is the last. */
+/* Limits whose charge may have to be undone; the node's limit is the last one. */
 enum bwl_level { BWL_L_PEER, BWL_L_FLOOR, BWL_L_CLASS, BWL_L_ZONE, BWL_L_PORT, BWL_LEVELS };
 
 struct bwl_bill {
-	__u64 was[BWL_LEVELS]; /* of those that were charged exactly */
-	__u8 how[BWL_LEVELS];  /* enum bwl_how; 0: nothing to take back */
-	__u8 node;             /* the same, of what is charged last */
+	__u64 was[BWL_LEVELS]; /* of limits that were charged exactly */
+	__u8 how[BWL_LEVELS];  /* enum bwl_how; 0: nothing to undo */
+	__u8 node;             /* the same for the node, which is charged last */
 	__u8 passes, within;
 };
 
-/* Where this CPU has the shares of limits around the peer's; NULL: it has none, or not now. */
+/* This CPU's shares of the limits around the peer; NULL: it has none, or must not use them now. */
 static __always_inline struct bwl_share *bwl_share_of_zone(struct bwl_cpu *cpu,
 							   const struct bwl_peer *peer)
 {
@@ -45,9 +45,9 @@ static __always_inline struct bwl_share *bwl_share_of_port(struct bwl_cpu *cpu,
 }
 
 /*
- * By the share that the CPU has of it (NULL: none), which is filled, else exactly. Nobody waits for
- * a share: a limit that has too little left for one is charged without. *was: see bwl_take(); by a
- * share, the packet's place.
+ * Charges one limit from the CPU's share of it (NULL: none), which is filled if needed, otherwise
+ * exactly. No packet waits for a share: if the limit has too little left to fill one, the packet is
+ * charged without. *was: see bwl_take(); with a share, the packet's place.
  */
 static __always_inline int bwl_bill(struct bwl_work *w, const struct bwl_limit *l,
 				    struct bwl_share *s, __u64 opts, __u32 reason, __u64 *was,
@@ -65,7 +65,7 @@ static __always_inline int bwl_bill(struct bwl_work *w, const struct bwl_limit *
 		}
 		n = bwl_wants(w, l, s);
 	}
-	/* What a share is filled with need not wait. */
+	/* Bytes that fill a share must not need to wait. */
 	j = bwl_take(w, l, n ? n : w->charge, n ? 0 : opts, was);
 	if (n && (j & 255) == BWL_OK) {
 		*was = bwl_fill(w, l, s, n | (__u64)(j >> BWL_HOW_SHIFT) << 32, *was);
@@ -85,7 +85,7 @@ static __always_inline int bwl_bill(struct bwl_work *w, const struct bwl_limit *
 }
 
 /*
- * The peer's own limit: of a lapsed grant the rate alone, as its floor has a volume of its own.
+ * The peer's own limit; of a lapsed grant only the rate, because its floor has a volume of its own.
  * Decides when the packet departs.
  */
 static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_peer *peer,
@@ -101,7 +101,7 @@ static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_pe
 	if (r != BWL_R_NONE || bwl_limits_nothing(l))
 		return r;
 	opts = slack;
-	/* Without a qdisc, as at XDP: TC might let it wait. */
+	/* Without a qdisc, as at XDP, a refusal is not final: TC might let the packet wait. */
 	if (bwl_monitors(peer) || (!w->paced && bwl_paces(w, peer)))
 		opts |= BWL_NOT_NOTED;
 	if (w->lapsed)
@@ -122,12 +122,12 @@ static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_pe
 	end = bwl_rate_drained(&l->rate, w->now_ns);
 	end += bwl_rate_debt(*was, end) + w->charge;
 	r = bwl_pace(w, peer, end, slack);
-	if (s && w->delay_ns) /* it waits: what has an earlier place must not overtake it */
+	if (s && w->delay_ns) /* it waits: packets with an earlier place must not overtake it */
 		s->bytes = 0;
 	return r;
 }
 
-/* The floor of a lapsed grant. */
+/* The floor, if the grant has lapsed. */
 static __always_inline const struct bwl_limit *bwl_floor_of(const struct bwl_work *w,
 							    const struct bwl_peer *peer)
 {
@@ -152,8 +152,8 @@ static __always_inline void bwl_settle_one(struct bwl_work *w, const struct bwl_
 }
 
 /*
- * The packet passes: windows learn the slice. It does not: everything is taken back. Of its own, so
- * that who charges need not keep all this on the stack.
+ * If the packet passes, windows learn the slice; if not, everything is undone. A separate function,
+ * so that the callers need not keep all this on the stack.
  */
 BWL_GLOBAL int bwl_settle(struct bwl_work *w, const struct bwl_peer *peer,
 			  const struct bwl_base *base, const struct bwl_port *port,
@@ -192,14 +192,17 @@ BWL_GLOBAL int bwl_portion_fits(const struct bwl_work *w, const struct bwl_peer 
 
 	if (!s)
 		return 0;
-	/* A state ahead of the clock is put right by the charge. */
+	/* The charge repairs a state that is ahead of the clock. */
 	return (w->shares && bwl_portion_held(w, peer)) ||
 	       bwl_rate_judge(&l->rate, bwl_read(s->finish_bytes),
 			      bwl_rate_drained(&l->rate, w->now_ns), w->charge, 0,
 			      &next) != BWL_OVER_RATE;
 }
 
-/* Of a packet that passes: bytes of a limit that it asked first. A refused one: bwl_refused(). */
+/*
+ * For a packet that passes: bytes lost in a limit that was tried first. For a refused packet:
+ * bwl_refused().
+ */
 static __always_inline void bwl_count_lost(struct bwl_work *w)
 {
 	__u32 id = w->id;
@@ -210,12 +213,14 @@ static __always_inline void bwl_count_lost(struct bwl_work *w)
 	w->lost = 0;
 }
 
-/* No reason: all limits let the packet pass, and its portion of the zone is yet to be charged. */
+/*
+ * Not a reason: all limits let the packet pass, and its portion of the zone must still be charged.
+ */
 #define BWL_WITHIN (1 << 8)
 
 /*
- * Each limit in turn. Returns the reason, or BWL_WITHIN. Global: with shares it is seldom called,
- * and the verifier walks it once.
+ * Charges each limit in turn. Returns the reason, or BWL_WITHIN. Global: with shares it is rarely
+ * called, and the verifier walks it once.
  */
 BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 			       const struct bwl_base *base, const struct bwl_port *port)
@@ -224,7 +229,7 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 	struct bwl_share *share;
 	struct bwl_cpu *cpu;
 	struct bwl_bill b;
-	__u64 unused = 0; /* written, for kernels before 6.3 */
+	__u64 unused = 0; /* initialised for kernels before 6.3 */
 	__u64 opts = 0;
 	int r;
 
@@ -257,7 +262,10 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 		if (bwl_unlikely(bwl_has_portion(peer))) {
 			b.within = bwl_portion_fits(w, peer);
 			if (!b.within) {
-				/* A refusal says nothing of others, nor of what it sends next. */
+				/*
+				 * A refusal does not apply to other peers, nor to the peer's next
+				 * packet.
+				 */
 				opts = BWL_RESERVED | BWL_NOT_NOTED;
 				share = 0;
 			}
@@ -282,9 +290,10 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 }
 
 /*
- * What the packet's host port may send to the peer. Beside bwl_charge_each(), and not in it, for
- * the stack and the verifier. Returns the reason, enum bwl_how and the low bits of the word before
- * (bwl_bill()): of more than these no word moves while a packet is judged. 0: nothing to take back.
+ * The limit of the packet's host port to the peer. Not in bwl_charge_each() because of the stack
+ * and the verifier. Returns the reason, enum bwl_how and the low bits of the word before
+ * (bwl_bill()); while a packet is judged no word moves by more than these bits hold. 0: nothing to
+ * undo.
  */
 #define BWL_TENANT_WAS ((1ULL << 48) - 1)
 #define BWL_TENANT_HOW_SHIFT 48
@@ -312,7 +321,7 @@ BWL_GLOBAL __u64 bwl_bill_tenant(struct bwl_work *w, const struct bwl_peer *peer
 	       (was & BWL_TENANT_WAS);
 }
 
-/* As bwl_settle(). billed: what bwl_bill_tenant() said. */
+/* Like bwl_settle(). billed: what bwl_bill_tenant() returned. */
 BWL_GLOBAL int bwl_settle_tenant(struct bwl_work *w, const struct bwl_peer *peer, __u64 billed,
 				 __u32 passes)
 {
@@ -332,7 +341,7 @@ BWL_GLOBAL int bwl_settle_tenant(struct bwl_work *w, const struct bwl_peer *peer
 	return 0;
 }
 
-/* All limits, each in turn. Returns the reason, or BWL_WITHIN. */
+/* Charges all limits in turn. Returns the reason, or BWL_WITHIN. */
 static __always_inline int bwl_charge_slowly(struct bwl_work *w, const struct bwl_peer *peer,
 					     const struct bwl_base *base,
 					     const struct bwl_port *port)
@@ -353,8 +362,8 @@ static __always_inline int bwl_charge_slowly(struct bwl_work *w, const struct bw
 }
 
 /*
- * The exact time, and what rests on it once more: after a suspend, or where the tick had stopped,
- * it was before now after all. Global, as few packets need it.
+ * Reads the exact time and repeats what depends on it: after a suspend, or if the tick had stopped,
+ * the ticks' time was before now after all. Global, because few packets need it.
  */
 BWL_GLOBAL int bwl_exactly(struct bwl_work *w, const struct bwl_ctl *ctl,
 			   const struct bwl_base *base, const struct bwl_peer *peer)
@@ -367,7 +376,7 @@ BWL_GLOBAL int bwl_exactly(struct bwl_work *w, const struct bwl_ctl *ctl,
 	return w->now_ns >= peer->meta.expiry_ns ? BWL_R_EXPIRED : BWL_R_SILENT;
 }
 
-/* All limits of a packet, which was found to be allowed by a time that is not before now. */
+/* Charges all limits of a packet that was found to be allowed by a time that is not before now. */
 static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *ctl,
 				      const struct bwl_peer *peer, const struct bwl_base *base,
 				      const struct bwl_port *port)
@@ -403,7 +412,7 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *
 	return r;
 }
 
-/* One limit alone: neighbour discovery, control. By the exact time. */
+/* Charges a single limit: neighbour discovery, control. By the exact time. */
 BWL_GLOBAL int bwl_charge_one(const struct bwl_work *w, const struct bwl_limit *l,
 			      __u32 rate_reason)
 {
@@ -419,7 +428,7 @@ BWL_GLOBAL int bwl_charge_one(const struct bwl_work *w, const struct bwl_limit *
 	return BWL_R_NONE;
 }
 
-/* The volume of what arrives; the state of its rate does not know it. By the exact time. */
+/* The volume of what arrives; it is separate from the state of accept's rate. By the exact time. */
 static __always_inline int bwl_accept_volume(const struct bwl_work *w, const struct bwl_peer *peer)
 {
 	const struct bwl_limit *l;
@@ -441,8 +450,8 @@ static __always_inline int bwl_accept_volume(const struct bwl_work *w, const str
 }
 
 /*
- * What arrives: no shares, as what the sender's DPU lets go at once must find room here at once, on
- * whatever CPUs it arrives.
+ * Charges what arrives. Without shares: what the sender's DPU lets out at once must find room here
+ * at once, on whichever CPUs it arrives.
  */
 BWL_GLOBAL int bwl_charge_accept(struct bwl_work *w, const struct bwl_peer *peer)
 {

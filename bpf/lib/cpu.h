@@ -36,7 +36,7 @@ static __always_inline struct bwl_cpu *bwl_cpu_enter(struct bwl_work *w, const s
 	return cpu;
 }
 
-/* The same shares, in between. */
+/* The same shares, once entered. */
 static __always_inline struct bwl_cpu *bwl_cpu_of(const struct bwl_work *w)
 {
 	return w->shares ? bwl_cpu_own() : 0;

@@ -28,15 +28,15 @@ static __always_inline _Bool bwl_on_rt(void)
 }
 
 /*
- * What is known of a packet, only as numbers: global functions take it (compiler.h), because they
- * cannot take a pointer inside a structure.
+ * What is known of a packet, only as numbers: it is passed to global functions (compiler.h), which
+ * cannot take a structure with pointers in it.
  */
 struct bwl_work {
 	__u64 now_ns;   /* not before now; exactly now if `exact` (clock.h) */
 	__u64 delay_ns; /* mode shape: departs this much later */
-	__u64 tally;    /* odd state entry that counts it too (maps/limit.h), << 32 another; 0 none.
-			 * Of 64 bits: the verifier forgets the value of a shorter word, and walks a
-			 * fifth more */
+	__u64 tally;    /* odd state entry that counts it too (maps/limit.h); << 32: a second
+			 * one; 0: none. 64 bits because the verifier forgets the value of a
+			 * shorter word and walks a fifth more */
 	__u64 next_mac; /* of the next hop, where TC sends to a device that encrypts (bwl_tunnel);
 			   else 0 */
 	__u32 out;      /* ifindex of the uplink or the tunnel device */
@@ -52,10 +52,11 @@ struct bwl_work {
 	__u8 paced;     /* the uplink's qdisc keeps departure times */
 	__u8 ce;        /* mode mark: over the threshold; shape: waits long */
 	__u8 monitored; /* mode monitor: over the peer's own limit */
-	__u8 again;     /* an uplink's device decrypted it: it comes in once more (inbound.h) */
+	__u8 again;     /* an uplink's device decrypted it: it will come in a second time
+			 * (inbound.h) */
 	__u8 clear;     /* TC sends it to a next hop, unencrypted */
 	__u8 shares;    /* this program may use the CPU's shares (cpu.h) */
-	__u8 active;    /* entry of bwl_ctl.sched, if shares are used */
+	__u8 active;    /* entry in bwl_ctl.sched, if shares are used */
 	__u8 exact;
 	__u16 resumes; /* bwl_ctl's, when the packet arrived */
 	__u32 came;    /* arrival time, if latency is measured (latency.h) */
@@ -74,8 +75,8 @@ struct bwl_ctx {
 };
 
 /*
- * A context without its packet, which the parser fills. No pointer is read that no stage has
- * written.
+ * A context without its packet, which the parser fills in. No stage may read a pointer before one
+ * has written it.
  */
 static __always_inline void bwl_blank(struct bwl_ctx *c, __u32 len)
 {

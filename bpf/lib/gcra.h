@@ -55,10 +55,10 @@ static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish
 }
 
 /*
- * Of a zone that is shared by weight: bytes of its burst that are for members within their portion
- * alone. Who is beyond it may pass while more than these are left. What all portions may pass at
- * once and what all CPUs may hold is less (bwl_portion(), maps/share.h), so a member within its
- * portion always finds room.
+ * The reserve of a zone that is shared by weight: bytes of its burst for members within their
+ * portion only. A member beyond its portion passes only while more than these are left. The sum of
+ * what all portions may pass at once and what all CPUs may hold is less (bwl_portion(),
+ * maps/share.h), so a member within its portion always finds room.
  */
 static __always_inline __u64 bwl_rate_reserve(const struct bwl_rate *r)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Charge a packet by what this CPU holds: the way of nearly all that pass. No word is written that
- * other CPUs write, but for those of a peer that comes too seldom to have a share.
+ * Charges a packet from what this CPU holds: this is how nearly all passing packets are charged.
+ * Writes no word that other CPUs write, except those of a peer that sends too rarely to have a
+ * share.
  */
 #ifndef BWL_HELD_H
 #define BWL_HELD_H
@@ -10,8 +11,8 @@
 #include "take.h"
 
 /*
- * By what this CPU holds of the limits around a peer, inner to outer. Returns how many of them
- * sufficed, and are spent.
+ * Spends from this CPU's shares of the limits around a peer, inner to outer. Returns how many of
+ * them sufficed and were spent.
  */
 #define BWL_AROUND 3
 static __always_inline __u32 bwl_around_spend(const struct bwl_work *w, struct bwl_cpu *cpu,
@@ -29,7 +30,7 @@ static __always_inline __u32 bwl_around_spend(const struct bwl_work *w, struct b
 	return bwl_likely(bwl_cpu_spend(w, &cpu->node, &base->node)) ? BWL_AROUND : 2;
 }
 
-/* What was spent of n of them is in them again. */
+/* Puts back what was spent from the first n of them. */
 BWL_FUNC int bwl_around_unspend(const struct bwl_work *w, struct bwl_cpu *cpu,
 				const struct bwl_peer *peer, const struct bwl_base *base, __u32 n)
 {
@@ -45,7 +46,7 @@ BWL_FUNC int bwl_around_unspend(const struct bwl_work *w, struct bwl_cpu *cpu,
 }
 
 /*
- * Does this CPU hold enough of the peer's portion of its zone? What it holds of the zone is for
+ * Does this CPU hold enough of the peer's portion of its zone? Its share of the zone is only for
  * packets that are surely within their portion.
  */
 BWL_GLOBAL int bwl_portion_held(const struct bwl_work *w, const struct bwl_peer *peer)
@@ -58,15 +59,15 @@ BWL_GLOBAL int bwl_portion_held(const struct bwl_work *w, const struct bwl_peer 
 }
 
 /*
- * A packet that passed within its portion is charged to it: by what this CPU holds, which is
- * filled, else exactly. Nothing is refused any more: what other CPUs took since it was found to be
- * within is debt.
+ * Charges the portion for a packet that passed within it: from what this CPU holds, which is filled
+ * if needed, otherwise exactly. It is not refused any more: what other CPUs took in the meantime
+ * becomes debt.
  */
 BWL_GLOBAL int bwl_portion_charge(const struct bwl_work *w, const struct bwl_peer *peer)
 {
 	const struct bwl_limit *l = w && peer ? bwl_portion_of(w, peer) : 0;
 	struct bwl_share *s;
-	__u64 was = 0; /* written, for kernels before 6.3 */
+	__u64 was = 0; /* initialised for kernels before 6.3 */
 	__u32 n, j;
 
 	if (!l)
@@ -83,7 +84,7 @@ BWL_GLOBAL int bwl_portion_charge(const struct bwl_work *w, const struct bwl_pee
 	return 0;
 }
 
-/* The limit of the packet's class, where it has one, by what this CPU holds of it. */
+/* The limit of the packet's class, if there is one, from what this CPU holds of it. */
 static __always_inline _Bool bwl_class_held(struct bwl_work *w, const struct bwl_peer *peer)
 {
 	const struct bwl_limit *class;
@@ -96,8 +97,8 @@ static __always_inline _Bool bwl_class_held(struct bwl_work *w, const struct bwl
 }
 
 /*
- * The same of a peer with tenants, and of the packet's host port to it: both or neither. Global,
- * as few peers have tenants.
+ * The same for a peer with tenants: the class and the packet's host port, both or neither. Global,
+ * because few peers have tenants.
  */
 BWL_GLOBAL int bwl_subs_held(struct bwl_work *w, const struct bwl_peer *peer)
 {
@@ -122,7 +123,7 @@ BWL_GLOBAL int bwl_subs_held(struct bwl_work *w, const struct bwl_peer *peer)
 	return 0;
 }
 
-/* The peer's own limit, its class's and its tenant's, by what this CPU holds: all or none. */
+/* The peer's own limit, its class's and its tenant's, from what this CPU holds: all or none. */
 static __always_inline _Bool bwl_own_held(struct bwl_work *w, const struct bwl_peer *peer)
 {
 	struct bwl_share_entry *x = bwl_cpu_entry(peer->grant.volume.state);
@@ -135,7 +136,7 @@ static __always_inline _Bool bwl_own_held(struct bwl_work *w, const struct bwl_p
 		bwl_cpu_unspend(w, &x->share, &peer->grant);
 		return 0;
 	}
-	/* Its place is within the burst, so it departs now: at most it is marked. */
+	/* Its place is within the burst, so it departs now and at most gets marked. */
 	if (bwl_marks(w, peer))
 		bwl_pace(w, peer, bwl_share_place(&x->share), 0);
 	return 1;
@@ -158,9 +159,9 @@ static __always_inline _Bool bwl_cold_one(struct bwl_work *w, const struct bwl_l
 }
 
 /*
- * The same of a peer that comes too seldom for a share: charged to its own words, by the ticks'
- * time. false: nothing is charged, and the clock must be read. The class's share is not looked
- * for: who has none for the peer has none for its classes. Peers with tenants are asked by the
+ * The same for a peer that sends too rarely for a share: charged to its own words by the ticks'
+ * time. false: nothing is charged, and the clock must be read. The class's share is not looked up:
+ * a peer without a share has none for its classes either. Peers with tenants are charged by the
  * clock.
  */
 BWL_GLOBAL int bwl_own_cold(struct bwl_work *w, const struct bwl_peer *peer)
@@ -193,8 +194,8 @@ BWL_GLOBAL int bwl_own_cold(struct bwl_work *w, const struct bwl_peer *peer)
 }
 
 /*
- * By what this CPU holds of each limit, or of those around the peer: else nothing is charged. In
- * one pass, as that suffices nearly always.
+ * Charges every limit from what this CPU holds, except that the peer's own may be charged by
+ * bwl_own_cold(): otherwise nothing is charged. One pass, because it nearly always suffices.
  */
 static __always_inline _Bool bwl_charge_held(struct bwl_work *w, struct bwl_cpu *cpu,
 					     const struct bwl_peer *peer,

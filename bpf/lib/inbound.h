@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an uplink's hardware has decrypted (inbound SAs of packet offload). It arrives without ESP,
- * and XDP cannot tell it from cleartext that somebody on the wire has sent: it passes both. At TC
- * the driver has hung the SA to the packet that it decrypted (sec_path), which nothing on the wire
- * can. That SA's remote address says which peer's DPU it is from.
+ * Packets that an uplink's hardware has decrypted (inbound SAs of packet offload). Such a packet
+ * arrives without ESP, and XDP cannot tell it from cleartext that somebody on the wire has sent:
+ * XDP passes both. At TC the packet has the SA that the driver attached to it (sec_path), which
+ * nothing on the wire can do. That SA's remote address tells which peer's DPU sent it.
  *
- * Such a packet goes through its uplink's ingress twice. The second time it has lost the SA, with
- * which no packet may be sent on: mlx5 takes it, on whatever port it leaves by, for one to be
- * encrypted, and cuts off what it believes to be ESP's trailer (mlx5e_ipsec_handle_tx_skb(), 6.12).
- * A redirect to an ingress scrubs a packet (skb_scrub_packet()) and keeps its mark, which says
- * whose it is. Nothing from outside has such a mark.
+ * The packet then goes through its uplink's ingress a second time, to lose the SA: with it no
+ * packet may be sent on. mlx5, on whichever port the packet leaves, would take it for one to be
+ * encrypted and cut off what it believes to be ESP's trailer (mlx5e_ipsec_handle_tx_skb(), 6.12). A
+ * redirect to an ingress scrubs the packet (skb_scrub_packet()) but keeps its mark, which
+ * identifies the peer. Nothing from outside has such a mark.
  *
- * GRO does not compare SAs: what is merged may hold cleartext from the wire, and is refused.
+ * GRO does not compare SAs: a merged packet may contain cleartext from the wire, and is refused.
  */
 #ifndef BWL_INBOUND_H
 #define BWL_INBOUND_H
@@ -20,13 +20,12 @@
 #include "underlay.h"
 
 /*
- * Kernel 6.8 or newer: user space says so before it loads. mlx5 drops by itself what fails
- * authentication from 6.7 on; before, such a packet had its SA too, and a status that no program
- * can read.
+ * Kernel 6.8 or newer: user space sets this before loading. From 6.7 on mlx5 itself drops packets
+ * that fail authentication; before, they had their SA, too, and a status that no program can read.
  */
 const volatile _Bool bwl_sa_is_told = 0;
 
-/* Peer whose inbound SA a device has applied to this packet; 0 none. */
+/* Peer whose inbound SA a device has applied to this packet; 0: none. */
 static __always_inline __u32 bwl_decrypted(const struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	struct bpf_xfrm_state sa = {};
@@ -41,7 +40,7 @@ static __always_inline __u32 bwl_decrypted(const struct bwl_ctx *c, struct __sk_
 	return bwl_remote(c, addr);
 }
 
-/* Is an inbound SA of the peer in a device, as far as is known? */
+/* Is an inbound SA of the peer in a device, as far as bwlimit knows? */
 static __always_inline _Bool bwl_device_decrypts(__u32 id)
 {
 	const struct bwl_tunnel *tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
@@ -50,7 +49,7 @@ static __always_inline _Bool bwl_device_decrypts(__u32 id)
 	return tun && (bwl_read(tun->flags) & want) == want;
 }
 
-/* The first time: from the peer `from`. */
+/* First pass: from the peer `from`. */
 static __always_inline int bwl_bring_in(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
 {
 	if (!bwl_device_decrypts(from))
@@ -64,7 +63,7 @@ static __always_inline int bwl_bring_in(struct bwl_ctx *c, struct __sk_buff *skb
 	return BWL_R_PASS_ESP;
 }
 
-/* The second time: counted as the tunnel device's, where a tunnel of the kernel's would end. */
+/* Second pass: counted at the tunnel device's port, like packets that the kernel decrypts. */
 static __always_inline int bwl_brought_in(struct bwl_ctx *c, __u32 from, int parsed)
 {
 	__u32 tunnel = c->ctl->tunnel, *port = bpf_map_lookup_elem(&bwl_ifport_v1, &tunnel);

@@ -56,7 +56,7 @@ BWL_GLOBAL int bwl_lat_shape(__u32 id, __u32 delay_ns)
 	return 0;
 }
 
-/* A packet that the last gate lets out. start: its arrival time, 0: not known. */
+/* A packet that the last gate lets out. start: its arrival time; 0: unknown. */
 BWL_GLOBAL int bwl_lat_gate(__u32 id, __u32 start)
 {
 	struct bwl_latency *l = bwl_measures ? bwl_lat_of(id) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What holds of a peer's packet beside its grant: class, tenant, zone, mode, and when it may
+ * Properties of a peer's packet other than its grant: class, tenant, zone, mode, and when it may
  * depart.
  */
 #ifndef BWL_PACE_H
@@ -9,7 +9,7 @@
 #include "ctx.h"
 #include "limit.h"
 
-/* The class's limit, where the peer has one for the packet's class: else NULL. */
+/* The limit of the packet's class, if the peer has one; otherwise NULL. */
 static __always_inline int bwl_class_of(struct bwl_work *w, const struct bwl_peer *peer,
 					const struct bwl_limit **ret)
 {
@@ -19,7 +19,7 @@ static __always_inline int bwl_class_of(struct bwl_work *w, const struct bwl_pee
 	*ret = 0;
 	if (!(m->class_mask & bit))
 		return BWL_R_NONE;
-	/* Its place among the peer's class limits: how many lower bits are set. */
+	/* Its index among the peer's class limits: the number of lower bits that are set. */
 	n = m->class_mask & (bit - 1);
 	n = (n & 0x5555) + (n >> 1 & 0x5555);
 	n = (n & 0x3333) + (n >> 2 & 0x3333);
@@ -32,7 +32,7 @@ static __always_inline int bwl_class_of(struct bwl_work *w, const struct bwl_pee
 	return BWL_R_NONE;
 }
 
-/* What the packet's host port may send to the peer, where that has a limit: else NULL. */
+/* The limit of the packet's host port to the peer, if there is one; otherwise NULL. */
 static __always_inline int bwl_tenant_of(struct bwl_work *w, const struct bwl_peer *peer,
 					 const struct bwl_limit **ret)
 {
@@ -68,7 +68,7 @@ static __always_inline const struct bwl_limit *bwl_zone_of(const struct bwl_peer
 	return bwl_opaque(zone);
 }
 
-/* The peer's portion of its zone, where that is shared by weight. */
+/* The peer's portion of its zone, if the zone is shared by weight. */
 static __always_inline const struct bwl_limit *bwl_portion_of(const struct bwl_work *w,
 							      const struct bwl_peer *peer)
 {
@@ -85,23 +85,23 @@ static __always_inline _Bool bwl_monitors(const struct bwl_peer *peer)
 	return peer->meta.mode == BWL_MODE_MONITOR;
 }
 
-/* Modes shape and mark, of a grant that is live. */
+/* Modes shape and mark, with a live grant. */
 static __always_inline _Bool bwl_paces(const struct bwl_work *w, const struct bwl_peer *peer)
 {
 	return peer->meta.mode != BWL_MODE_POLICE && !bwl_monitors(peer) && !w->lapsed &&
 	       !(peer->grant.rate.flags & BWL_RATE_UNLIMITED);
 }
 
-/* By the exact time: the debt decides on CE. */
+/* Needs the exact time, because the debt decides on CE. */
 static __always_inline _Bool bwl_marks(const struct bwl_work *w, const struct bwl_peer *peer)
 {
 	return peer->meta.mode == BWL_MODE_MARK && bwl_paces(w, peer);
 }
 
 /*
- * Modes shape and mark: what is over the burst may leave within the horizon, each packet at its
- * time. Only where a qdisc keeps departure times; without one they police. Mark needs it where the
- * round trip is short: a TCP that is told to slow down still sends two packets in each.
+ * Modes shape and mark: packets over the burst may leave within the horizon, each at its time. Only
+ * if a qdisc keeps departure times; otherwise these modes police. Mark needs this if the round trip
+ * is short: a TCP that is told to slow down still sends two packets per round trip.
  */
 static __always_inline int bwl_slack(const struct bwl_work *w, const struct bwl_peer *peer,
 				     const struct bwl_base *base, __u32 *ret_slack)
@@ -118,7 +118,7 @@ static __always_inline int bwl_slack(const struct bwl_work *w, const struct bwl_
 }
 
 /*
- * When the packet departs, and whether it is to carry CE. end: its place, the byte count at which
+ * Decides when the packet departs, and whether it gets CE. end: its place, the byte count at which
  * it has drained. Mode mark: CE once the debt is past ce_from/256 of the burst. Nothing departs
  * after expiry.
  */

@@ -30,8 +30,8 @@
 #define BWL_BTH_READ 8 /* bytes of RoCE's header that are read: opcode, queue pair */
 #define BWL_TCP_SYN 0x02
 #define BWL_ARP_LEN 28    /* Ethernet, IPv4 */
-#define BWL_ARP_ROOM 50   /* in a frame: the least payload, and 4 bytes that a switch left */
-#define BWL_IP_MOST 65535 /* bytes that a length of IP's can say */
+#define BWL_ARP_ROOM 50   /* in a frame: the minimum payload, and 4 bytes that a switch left */
+#define BWL_IP_MOST 65535 /* the most that an IP length field can hold */
 #define BWL_JUMBO_LEN 8   /* hop-by-hop header with a jumbo option alone */
 #define BWL_ND_MOST 64    /* NS or NA: 24 bytes, an address, a nonce (RFC 7527), and room */
 
@@ -47,16 +47,16 @@ struct bwl_pkt {
 	__u16 l4_off;  /* of the transport header; 0: a fragment, or none */
 	__u16 hdr_len; /* from the frame's start to the end of the transport header */
 	union {
-		__u16 vid[BWL_MAX_TAGS]; /* in the frame itself, so many as nvid says */
-		/* None is: of UDP where RoCE has 8 bits, then the destination's queue pair; or 0 */
+		__u16 vid[BWL_MAX_TAGS]; /* tags in the frame itself: nvid of them */
+		/* without tags: of UDP, RoCE's 8 bits and destination queue pair; otherwise 0 */
 		__be32 qpn;
 	};
-	__u8 nvid;   /* from here eight in one word: bwl_parse_plain() */
+	__u8 nvid;   /* from here, eight bytes in one word: bwl_parse_plain() */
 	__u8 family; /* 4, 6 or 0 */
 	__u8 proto;  /* outermost transport; IPv6: after extension headers */
 	__u8 fragment;
-	__u8 df;  /* nobody may fragment it on the way: IPv4 with DF, IPv6 */
-	__u8 nd;  /* enum bwl_nd_kind: genuine in form, and to whom it may concern */
+	__u8 df;  /* must not be fragmented on the way: IPv4 with DF, IPv6 */
+	__u8 nd;  /* enum bwl_nd_kind: well-formed, and sent to a proper destination */
 	__u8 arp; /* enum bwl_arp_kind: Ethernet/IPv4, well-formed */
 	__u8 cnp;
 	__u8 smac[6] __attribute__((aligned(2)));
@@ -83,8 +83,8 @@ static __always_inline void *bwl_at(void *data, void *end, __u32 off, __u32 n)
 }
 
 /*
- * x, of which the verifier does not know any more how it came about: it follows no values in the
- * packet's description, and so walks what is behind once, not once for every x.
+ * Returns x, but hides its origin from the verifier, which does not track values stored in the
+ * packet's description. So the verifier walks the code that follows once, and not once for every x.
  */
 static __always_inline __u32 bwl_forget(__u16 *scratch, __u32 x)
 {
@@ -100,7 +100,7 @@ static __always_inline void bwl_map4(__be32 dst[4], __be32 addr)
 	dst[3] = addr;
 }
 
-/* IPv4 options: walk them; a source route would let the host choose the way. */
+/* Walks the IPv4 options; a source route would let the host choose the path. */
 static __always_inline int bwl_parse_ipopt(struct bwl_pkt *k, void *data, void *end, __u32 off,
 					   __u32 stop)
 {
@@ -122,7 +122,7 @@ static __always_inline int bwl_parse_ipopt(struct bwl_pkt *k, void *data, void *
 		}
 		if (o[0] == 131 || o[0] == 137) /* loose, strict source route: RFC 791 */
 			return BWL_R_SOURCE_ROUTE;
-		if (off + 1 >= stop) /* its length would be of the next header */
+		if (off + 1 >= stop) /* its length byte would be in the next header */
 			return BWL_R_MALFORMED;
 		o = bwl_at(data, end, off + 1, 1);
 		if (!o)
@@ -134,7 +134,7 @@ static __always_inline int bwl_parse_ipopt(struct bwl_pkt *k, void *data, void *
 	return off >= stop ? BWL_R_NONE : BWL_R_EXT_HEADERS;
 }
 
-/* Transport: ports, and how far its header goes. l4_len: bytes that IP says are left. */
+/* Transport: ports, and the end of its header. l4_len: bytes that are left according to IP. */
 static __always_inline int bwl_parse_l4(struct bwl_pkt *k, void *data, void *end, __u32 off,
 					__u32 l4_len)
 {
@@ -175,7 +175,9 @@ static __always_inline int bwl_parse_l4(struct bwl_pkt *k, void *data, void *end
 				k->qpn = bth[1];
 		}
 	} else if (l4_len) {
-		/* Other protocols have no header we need, but what IP promises must exist. */
+		/*
+		 * Other protocols' headers are not needed, but bytes that IP announces must exist.
+		 */
 		if (!bwl_at(data, end, off, 1))
 			return BWL_R_TRUNCATED;
 	}
@@ -183,9 +185,9 @@ static __always_inline int bwl_parse_l4(struct bwl_pkt *k, void *data, void *end
 }
 
 /*
- * frame_len: the whole frame, also where it goes beyond `end`; ~0 when the hook cannot tell.
- * big: a GSO packet of the kernel's. Of TCP it may be longer than IP can say (BIG TCP: of IPv6 from
- * kernel 5.19, of IPv4 from 6.3): then its length is 0, and the frame's counts.
+ * frame_len: of the whole frame, even beyond `end`; ~0 if the hook does not know it. big: a GSO
+ * packet of the kernel's. With TCP it may be longer than IP's length field allows (BIG TCP: IPv6
+ * from kernel 5.19, IPv4 from 6.3): then that field is 0, and the frame's length counts.
  */
 static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *end, __u32 off,
 					 __u32 frame_len, _Bool big)
@@ -233,8 +235,8 @@ struct bwl_nd { /* NS and NA: RFC 4861, 4.3 and 4.4 */
 };
 
 /*
- * To whom: a solicitation to the target's solicited-node address or to the target itself, an
- * advertisement to all nodes or to one. Whatever else there is nobody needs.
+ * Destination: a solicitation to the target's solicited-node address or to the target itself, an
+ * advertisement to all nodes or to one. Nothing else is needed.
  */
 static __always_inline _Bool bwl_nd_fits(const struct bwl_pkt *k, const struct bwl_nd *nd)
 {
@@ -243,7 +245,8 @@ static __always_inline _Bool bwl_nd_fits(const struct bwl_pkt *k, const struct b
 
 	if ((t[0] & bwl_htonl(0xff000000)) == bwl_htonl(0xff000000))
 		return 0;
-	if ((d[0] & bwl_htonl(0xff000000)) != bwl_htonl(0xff000000)) /* unicast, also on the wire */
+	if ((d[0] & bwl_htonl(0xff000000)) != bwl_htonl(0xff000000)) /* unicast, on the wire as
+								      * well */
 		return !k->group && (nd->type == BWL_ICMP6_NA || !((d[0] ^ t[0]) | (d[1] ^ t[1]) |
 								   (d[2] ^ t[2]) | (d[3] ^ t[3])));
 	if (nd->type == BWL_ICMP6_NA)
@@ -252,8 +255,8 @@ static __always_inline _Bool bwl_nd_fits(const struct bwl_pkt *k, const struct b
 }
 
 /*
- * Neighbour discovery as RFC 4861 wants it: hop limit 255, code 0, nothing in between; short, and
- * nothing behind it.
+ * Neighbour discovery as RFC 4861 requires it: hop limit 255, code 0, no header in between; short,
+ * and nothing after it.
  */
 static __always_inline void bwl_parse_nd(struct bwl_pkt *k, void *data, void *end, __u32 off,
 					 __u32 l4_len, __u8 hop_limit, __u32 frame_len)
@@ -269,8 +272,9 @@ static __always_inline void bwl_parse_nd(struct bwl_pkt *k, void *data, void *en
 }
 
 /*
- * BIG TCP of IPv6: the kernel says the length in a jumbo option (RFC 2675), or not at all. Nothing
- * else may be said there, and no other length: 0, it is not that. *ret_jumbo: the option's header.
+ * BIG TCP of IPv6: the kernel puts the length into a jumbo option (RFC 2675), or leaves it out.
+ * Nothing else may be in that header, and no other length; 0: it is not BIG TCP. *ret_jumbo: the
+ * option's header.
  */
 static __always_inline __u32 bwl_parse_big6(const struct ipv6hdr *ip, void *data, void *end,
 					    __u32 off, __u32 len, __u32 *ret_jumbo)
@@ -314,7 +318,7 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 	next = ip->nexthdr;
 	hop = ip->hop_limit;
 	off += sizeof(*ip);
-	if (jumbo) { /* on no wire: the kernel takes it off (bwl_jumbo()) */
+	if (jumbo) { /* never on a wire: the kernel removes it (bwl_jumbo()) */
 		next = IPPROTO_TCP;
 		off += jumbo;
 		left -= jumbo;
@@ -324,7 +328,7 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 		off = bwl_forget(&k->hdr_len, off);
 		if (next == IPPROTO_ROUTING)
 			return BWL_R_SOURCE_ROUTE;
-		if (next == IPPROTO_FRAGMENT) { /* the rest is not ours to read */
+		if (next == IPPROTO_FRAGMENT) { /* the rest is not ours to parse */
 			if (left < 8)
 				return BWL_R_MALFORMED;
 			x = bwl_at(data, end, off, 8);
@@ -365,8 +369,8 @@ static __always_inline int bwl_parse_arp(struct bwl_pkt *k, void *data, void *en
 	if (!a)
 		return BWL_R_TRUNCATED;
 	/*
-	 * Ethernet, IPv4, lengths 6 and 4, a request or a reply (RFC 826), and behind it no more
-	 * than padding; the sender must be who sent the frame.
+	 * Ethernet, IPv4, lengths 6 and 4, a request or a reply (RFC 826), then nothing but
+	 * padding; the sender must be the frame's sender.
 	 */
 	if (a[0] != 0 || a[1] != 1 || a[2] != 8 || a[3] != 0 || a[4] != 6 || a[5] != 4 ||
 	    a[6] != 0 || (a[7] != BWL_ARP_REQUEST && a[7] != BWL_ARP_REPLY) ||
@@ -383,8 +387,8 @@ static __always_inline int bwl_parse_arp(struct bwl_pkt *k, void *data, void *en
 }
 
 /*
- * Bytes of a jumbo option, which no segment of a BIG TCP packet has on the wire: without it the
- * packet is plain, with it TCP begins later than in any other that is.
+ * Bytes of a jumbo option, which is not in the segments of a BIG TCP packet on the wire. Without
+ * the option the packet is plain; with it, TCP begins later than in any other plain packet.
  */
 static __always_inline __u32 bwl_jumbo(const struct bwl_pkt *k)
 {
@@ -393,7 +397,10 @@ static __always_inline __u32 bwl_jumbo(const struct bwl_pkt *k)
 	return k->family == 6 && k->plain && k->l4_off > usual ? BWL_JUMBO_LEN : 0;
 }
 
-/* k must be zeroed. BWL_R_NONE or why the frame cannot be judged. big: see bwl_parse_ip4(). */
+/*
+ * k must be zeroed. Returns BWL_R_NONE, or why the frame cannot be judged. big: see
+ * bwl_parse_ip4().
+ */
 static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, __u32 frame_len,
 				     _Bool big)
 {
@@ -433,10 +440,10 @@ static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, _
 }
 
 /*
- * What nearly everything is: IPv4 without tags, options or fragmentation, then UDP or TCP, all of
- * it in the linear part. Reads what bwl_parse() would, at offsets that are constants; k need not be
- * zeroed. 0: it is something else, or odd, and k is untouched. A parser of its own: the verifier of
- * Linux 6.1 loses the frame's pointer where one function holds both.
+ * Parses nearly all packets: IPv4 without tags, options or fragmentation, then UDP or TCP, all in
+ * the linear part. Reads what bwl_parse() would, but at constant offsets; k need not be zeroed. 0:
+ * something else, or odd, and k is untouched. A separate parser, because the verifier of Linux 6.1
+ * loses the frame's pointer if one function contains both.
  */
 static __always_inline _Bool bwl_parse_plain(struct bwl_pkt *k, void *data, void *end,
 					     __u32 frame_len)
@@ -480,7 +487,7 @@ static __always_inline _Bool bwl_parse_plain(struct bwl_pkt *k, void *data, void
 	k->cnp = cnp;
 	k->tcp_flags = tcp_flags;
 	k->plain = 1;
-	k->qpn = qpn; /* no vid */
+	k->qpn = qpn; /* no tags */
 	k->group = *(const __u8 *)eth & 1;
 	k->sport = udp->source;
 	k->dport = udp->dest;
@@ -503,7 +510,7 @@ static __always_inline __u8 bwl_classify(const struct bwl_pkt *k, const __u8 *pr
 	if (k->proto != IPPROTO_TCP && k->proto != IPPROTO_UDP)
 		return c;
 	ports = k->proto == IPPROTO_TCP ? tcp_class : udp_class;
-	/* Verifiers before 6.18 know no bound of a byte swap (6.12 refuses it as an index). */
+	/* Verifiers before 6.18 know no bounds for a byte swap (6.12 refuses it as an index). */
 	c = ports[bwl_mask(bwl_ntohs(k->dport), 0xffff)];
 	if (c == BWL_C_OTHER)
 		c = ports[bwl_mask(bwl_ntohs(k->sport), 0xffff)];

@@ -54,7 +54,7 @@ struct bwl_asked {
 	struct bwl_share *share;   /* NULL: none */
 	__u64 released;            /* of struct bwl_release */
 	__u64 now_ns;
-	__u64 slack; /* as of bwl_rate_judge() */
+	__u64 slack; /* as for bwl_rate_judge() */
 	__u32 len, owner, cpu_bits;
 };
 

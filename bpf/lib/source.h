@@ -55,7 +55,7 @@ BWL_GLOBAL int bwl_tags_ok(const struct bwl_port *p, const struct bwl_pkt *k, in
 	if (tag >= 0 && !bwl_vlan_ok(p, tag & 0x0fff))
 		return 0;
 	if (tag >= 0 && k->nvid >= BWL_MAX_TAGS)
-		return 0; /* a third one */
+		return 0; /* a third tag */
 	for (i = 0; i < BWL_MAX_TAGS && i < k->nvid; i++)
 		if (!bwl_vlan_ok(p, k->vid[i]))
 			return 0;
@@ -76,7 +76,7 @@ static __always_inline _Bool bwl_ends_here(const struct bwl_pkt *k)
 	       (!k->daddr[0] && !k->daddr[1] && !k->daddr[2]);
 }
 
-/* From a link-local address, or from none: a host that is not set up yet, MLD, DHCP. */
+/* From a link-local address, or from none: a host that is not configured yet, MLD, DHCP. */
 static __always_inline _Bool bwl_of_the_link(const struct bwl_pkt *k)
 {
 	__u32 a = bwl_ntohl(k->saddr[3]);
@@ -88,7 +88,7 @@ static __always_inline _Bool bwl_of_the_link(const struct bwl_pkt *k)
 }
 
 /*
- * Not one of the port's sources. What every host sends on its link is no forgery: it ends at the
+ * Not one of the port's sources. What every host sends on its link is not a forgery; it ends at the
  * DPU.
  */
 static __always_inline int bwl_no_source(const struct bwl_pkt *k)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Charge a packet to one limit, by a share or exactly, and take that back. */
+/* Charges a packet to one limit, by a share or exactly, and undoes that. */
 #ifndef BWL_TAKE_H
 #define BWL_TAKE_H
 
@@ -9,9 +9,9 @@
 #include "limit.h"
 
 /*
- * rate_reason: of a limit that has a volume, too, the reason after it says so (BWL_ASSERT_PAIR).
- * Global: to the verifier any reason comes back, and it walks what follows a refusal once and not
- * once for each.
+ * rate_reason: for a limit that also has a volume, the next reason is the volume's
+ * (BWL_ASSERT_PAIR). Global: the verifier assumes that any reason may be returned, and walks the
+ * code after a refusal once instead of once for each reason.
  */
 BWL_GLOBAL int bwl_over(__u32 judgement, __u32 rate_reason)
 {
@@ -29,20 +29,23 @@ BWL_GLOBAL int bwl_over(__u32 judgement, __u32 rate_reason)
 	}
 }
 
-/* What one limit has of the packet, in a byte: it is kept for each, and stack is short. */
+/*
+ * What the packet has charged to one limit. One byte, because it is kept per limit and the stack is
+ * small.
+ */
 enum bwl_how {
 	BWL_HOW_SLICE = 15, /* of the window */
 	BWL_HOW_RATE = 16,
 	BWL_HOW_VOLUME = 32,
-	BWL_HOW_SHARE = 64, /* by the CPU's share, and nothing else */
-	BWL_HOW_LOST = 128, /* refused, and what was charged could not be taken back */
+	BWL_HOW_SHARE = 64, /* by the CPU's share only */
+	BWL_HOW_LOST = 128, /* refused, and the charge could not be undone */
 };
-#define BWL_HOW_SHIFT 8            /* of bwl_take(): above the judgement */
-#define BWL_RATE_ONLY (1ULL << 32) /* beside the slack: asks no volume */
-#define BWL_NOT_NOTED (1ULL << 33) /* a refusal says nothing of the next packet */
+#define BWL_HOW_SHIFT 8            /* in bwl_take()'s result: above the judgement */
+#define BWL_RATE_ONLY (1ULL << 32) /* next to the slack: ignore the volume */
+#define BWL_NOT_NOTED (1ULL << 33) /* a refusal does not apply to the next packet */
 /* 1ULL << 34: BWL_NOT_AROUND (again.h) */
-#define BWL_RESERVED (1ULL << 35) /* a zone's reserve is for others: no slack */
-#define BWL_DEBT 0xffffffffULL    /* the slack of what is charged in any case */
+#define BWL_RESERVED (1ULL << 35) /* no slack, and a zone's reserve is for others */
+#define BWL_DEBT 0xffffffffULL    /* slack for bytes that are charged in any case */
 
 static __always_inline _Bool bwl_asked_of(struct bwl_asked *a, const struct bwl_work *w,
 					  const struct bwl_limit *l, __u64 slack)
@@ -66,8 +69,8 @@ static __always_inline _Bool bwl_asked_of(struct bwl_asked *a, const struct bwl_
 }
 
 /*
- * Charge len bytes. Returns the judgement, with what was charged above it (enum bwl_how);
- * *ret_was: the rate's word before. What is refused has charged nothing, but for BWL_HOW_LOST.
+ * Charges len bytes. Returns the judgement and, above it, what was charged (enum bwl_how);
+ * *ret_was: the rate's word before. A refusal has charged nothing, unless BWL_HOW_LOST is set.
  */
 BWL_GLOBAL __u32 bwl_take(const struct bwl_work *w, const struct bwl_limit *l, __u32 len,
 			  __u64 slack, __u64 *ret_was)
@@ -87,7 +90,7 @@ BWL_GLOBAL __u32 bwl_take(const struct bwl_work *w, const struct bwl_limit *l, _
 	return (t.slice | t.rate * BWL_HOW_RATE | t.volume * BWL_HOW_VOLUME) << BWL_HOW_SHIFT;
 }
 
-/* How many bytes to take for the CPU's share; 0: charge the packet without. */
+/* How many bytes to take for the CPU's share; 0: charge the packet without a share. */
 BWL_GLOBAL __u32 bwl_wants(const struct bwl_work *w, const struct bwl_limit *l, struct bwl_share *s)
 {
 	struct bwl_asked a;
@@ -99,8 +102,9 @@ BWL_GLOBAL __u32 bwl_wants(const struct bwl_work *w, const struct bwl_limit *l, 
 }
 
 /*
- * So many were taken for it: n, with what bwl_take() said above them and was. This packet is paid
- * of it. Returns the packet's place, the byte count at which it has drained.
+ * Fills the CPU's share and pays this packet from it. n: the bytes taken and, above them,
+ * bwl_take()'s enum bwl_how; was: from bwl_take(). Returns the packet's place, the byte count at
+ * which it has drained.
  */
 BWL_GLOBAL __u64 bwl_fill(const struct bwl_work *w, const struct bwl_limit *l, struct bwl_share *s,
 			  __u64 n, __u64 was)
@@ -121,7 +125,7 @@ BWL_GLOBAL __u64 bwl_fill(const struct bwl_work *w, const struct bwl_limit *l, s
 	return bwl_share_place(s);
 }
 
-/* As bwl_over(), and noted. */
+/* Like bwl_over(), and notes the refusal. */
 BWL_GLOBAL int bwl_refuse(struct bwl_work *w, const struct bwl_limit *l, __u32 judgement,
 			  __u32 rate_reason, __u64 slack)
 {
@@ -136,7 +140,7 @@ BWL_GLOBAL int bwl_refuse(struct bwl_work *w, const struct bwl_limit *l, __u32 j
 	return r;
 }
 
-/* Returns the bytes that stay charged. */
+/* Undoes a charge. Returns the bytes that stay charged. */
 BWL_GLOBAL __u32 bwl_undo(const struct bwl_work *w, const struct bwl_limit *l, __u32 how, __u64 was)
 {
 	struct bwl_taken t = { .was = was };

@@ -21,7 +21,7 @@
 
 #define BWL_WINDOW_SPIN 32
 
-/* With the lock held: empty entries older than the 12 newest slices (rescale: all). */
+/* With the lock held: empties entries older than the 12 newest slices (rescale: all). */
 static __always_inline void bwl_window_empty(struct bwl_window *w, __u64 turn, __u64 want)
 {
 	__u64 was = turn & BWL_TURN_SLICE_MASK, now = want & BWL_TURN_SLICE_MASK;
