@@ -71,9 +71,9 @@ BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
  *
  * Odd entries also count, and never fall: used_bytes is what passed, as charged; drop_bytes is what
  * was refused, as the hook saw it (for a class without refusals by a note: bpf/lib/again.h). They
- * belong to the class of a class's limit, which may limit nothing (BWL_BASE_COUNT_ALL), to the host
- * port's traffic to that peer of a tenant's limit, and to arriving traffic of a peer's accept
- * limit. Counts of the entry's previous owners are included.
+ * count the class of a class's limit (which may limit nothing: BWL_BASE_COUNT_ALL), the host port's
+ * traffic to that peer for a tenant's limit, and arriving traffic for a peer's accept limit. Counts
+ * of the entry's earlier owners are included.
  */
 struct bwl_state {
 	__u64 finish_bytes; /* GCRA: see above */
@@ -117,11 +117,11 @@ BWL_ASSERT_SIZE(struct bwl_window, 128);
  * total).
  */
 struct bwl_release {
-	__u64 spendable_bytes; /* BWL_RELEASE_* or bytes */
+	__u64 spendable_bytes; /* BWL_RELEASE_*, or bytes */
 	__u64 unknown_bytes;   /* charged because nothing was known of its past; 0: known */
 };
 BWL_ASSERT_SIZE(struct bwl_release, 16);
-#define BWL_RELEASE_NONE 0ULL /* no ledger has come: only the volume counts */
+#define BWL_RELEASE_NONE 0ULL /* no ledger so far: only the volume counts */
 /* closed until the ledger has written it; no frame is this short */
 #define BWL_RELEASE_AWAITED 1ULL
 #define BWL_RELEASE_CLOSED 2ULL /* closed by the ledger's writer */
@@ -140,10 +140,10 @@ enum bwl_held_kind {
 };
 struct bwl_held {
 	__u64 own; /* the account's balance */
-	__u64 put; /* what it was set to */
+	__u64 put; /* the value it was held at */
 	__u32 state;
 	__u32 window; /* BWL_NO_WINDOW: a total volume */
-	__u32 slice;  /* window: the slice of put */
+	__u32 slice;  /* window: the slice that holds put */
 	__u8 kind;    /* enum bwl_held_kind */
 	__u8 unknown, in_force, _pad;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The list of maps: what is known of each, once. Made from it: the definitions for BPF
+ * The list of maps: everything about each map, in one place. Made from it: the definitions for BPF
  * (maps.bpf.h), the pins and their sizes (lib, loader, both rigs), the layout's digest (layout.h).
  * Checked against it: the tables of README.md and the maps of the built object
  * (tests/unit/maps_test.c).
  *
- * Before a row is changed or added: CONTRIBUTING.md, "a map".
+ * Before changing or adding a row: CONTRIBUTING.md, "a map".
  */
 #ifndef BWL_MAPS_LIST_H
 #define BWL_MAPS_LIST_H
@@ -15,16 +15,16 @@
  *
  * name     the map is bwl_<name>_v1, the pin <pin dir>/maps/bwl_<name>_v1
  * kind     ARRAY   array, mapped into user space
- *          WORDS   the same of 32-bit words
- *          SCHEMA  an array that is read before the others, by look-up
+ *          WORDS   the same, with 32-bit values
+ *          SCHEMA  an array that is read before the others, by lookup
  *          PERCPU  per-CPU array
  *          HASH    hash, not preallocated
- *          RING    ring buffer; key and value say what a record is
+ *          RING    ring buffer; value: a record
  *          GEN_…   one inner map for each generation, behind an array of maps
- * entries  may use n, the bwl_schema: BWL_AT_LOAD(), of one entry until bwlimit-load sets it. Of
- *          the ring in bytes; of inner maps each generation has its own
- * since    the first layout (below) that has it: a set of pins of an earlier one may lack it
- * written  who does. BPF or user space, not both, but where README.md says so
+ * entries  may use n, the bwl_schema. BWL_AT_LOAD(): one entry until bwlimit-load sets it.
+ *          The ring: bytes. Inner maps: each generation has its own number
+ * since    the first layout (below) that has it: pins of an earlier one may lack it
+ * written  by whom: BPF or user space, not both, except where README.md says so
  */
 /* clang-format off */
 #define BWL_MAPS(X)                                                                              \
@@ -119,8 +119,9 @@
 	X(rec_row, 1, 128, "of each CPU, twice: flow → what passed of it, or was refused")
 
 /*
- * The layouts that `bwlimit-load upgrade` knows: number, its bwl_layout(), and who has it. The last
- * is this tree's (asserted by a test). A number is given once, and a released row never changes.
+ * The layouts that `bwlimit-load upgrade` knows: number, its bwl_layout(), and the versions that
+ * have it. The last one is this tree's (asserted by a test). A number is never reused, and a
+ * released row never changes.
  */
 #define BWL_LAYOUTS(X)                                                                             \
 	X(1, 0xba4c6acfe9838463ULL, "0.1.0, from commit d339dc5 on")                               \
@@ -132,21 +133,21 @@
 	X(7, 0x6dde7458f1a871e6ULL, "0.3.0, since latency is measured")
 
 /*
- * Maps that had another shape: name, the last layout that had it, bytes a value, entries (as above,
- * 0 for inner maps). An entry's content is copied to the entry of the same key, as much as fits,
- * and the rest is zero. So append fields, and keep the meaning of indices. For a map that changed
- * several times the earliest comes first.
+ * Earlier shapes of maps: name, the last layout with that shape, bytes per value, entries (as
+ * above, 0 for inner maps). An entry is copied to the entry of the same key, as much as fits, and
+ * the rest is zero. So append fields, and keep the meaning of indices. If a map changed several
+ * times, the earliest shape comes first.
  */
 #define BWL_MAPS_BEFORE(X) X(evcnt, 1, 32, 1)
 
-/* Map types by the list's name. */
+/* Map types for the list's kinds. */
 #define BWL_TYPE_SCHEMA BPF_MAP_TYPE_ARRAY
 #define BWL_TYPE_ARRAY BPF_MAP_TYPE_ARRAY
 #define BWL_TYPE_WORDS BPF_MAP_TYPE_ARRAY
 #define BWL_TYPE_PERCPU BPF_MAP_TYPE_PERCPU_ARRAY
 #define BWL_TYPE_HASH BPF_MAP_TYPE_HASH
 #define BWL_TYPE_RING BPF_MAP_TYPE_RINGBUF
-/* For inner maps; those of a generation are behind a BPF_MAP_TYPE_ARRAY_OF_MAPS. */
+/* For inner maps; a BPF_MAP_TYPE_ARRAY_OF_MAPS leads to those of a generation. */
 #define BWL_TYPE_GEN_HASH BPF_MAP_TYPE_HASH
 #define BWL_TYPE_GEN_LPM BPF_MAP_TYPE_LPM_TRIE
 #define BWL_TYPE_GEN_BASE BPF_MAP_TYPE_ARRAY

@@ -5,7 +5,7 @@
  * Each generation (slot 0 or 1) has its own inner maps, reached through arrays of maps:
  *   bwl_dst4_v1, bwl_dst6_v1   HASH  exact destination -> peer id
  *   bwl_lpm4_v1, bwl_lpm6_v1   LPM   destination prefix -> peer id, when the hash has none
- *   bwl_own_v1                 LPM   whose address it is: host source prefix -> host port (for
+ *   bwl_own_v1                 LPM   owner of an address: host source prefix -> host port (for
  *                                    return traffic), a peer's DPU -> BWL_OWN_REMOTE | peer id
  *   bwl_base_v1                ARRAY[1] of struct bwl_base
  *   bwl_peer_v1                ARRAY of struct bwl_peer, indexed by bwl_peer_ref.body
@@ -44,20 +44,20 @@ struct bwl_peer_meta {
 BWL_ASSERT_SIZE(struct bwl_peer_meta, 32);
 
 /*
- * Tenants: host ports that have a limit of their own to the peer. Beside the classes' bits, so that
- * who has neither is asked once.
+ * Set if the peer has tenants: host ports with their own limit to it. In the word of the class
+ * bits, so that one test covers a peer with neither.
  */
 #define BWL_HAS_TENANTS (1U << 15)
 _Static_assert(_BWL_CLASS_MAX <= 15, "a bit is left for the tenants");
 
-/* bwl_sub_v1[sub_base - 1]: no limit, which its state says (0). */
+/* bwl_sub_v1[sub_base - 1]: not a limit, so its `state` is 0. */
 struct bwl_tenants {
 	__u64 ports; /* bit per host port (port id) with a limit, in order from sub_base - 2 down */
 	__u64 _pad[7];
 };
 BWL_ASSERT_SIZE(struct bwl_tenants, sizeof(struct bwl_limit));
 
-/* How many bits are set. */
+/* The number of bits that are set. */
 static inline __attribute__((always_inline)) __u32 bwl_bits(__u64 x)
 {
 	x -= x >> 1 & 0x5555555555555555ULL;
@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) __u32 bwl_bits(__u64 x)
 	return (x * 0x0101010101010101ULL) >> 56;
 }
 
-/* Where the limit of a port is that has one. */
+/* Index of the limit of a port that has one. */
 static inline __attribute__((always_inline)) __u32 bwl_tenant_index(const struct bwl_tenants *t,
 								    __u32 sub_base, __u32 port)
 {
@@ -82,19 +82,19 @@ BWL_ASSERT_SIZE(struct bwl_peer, 128);
 BWL_ASSERT_OFFSET(struct bwl_peer, grant, 32);
 BWL_ASSERT_OFFSET(struct bwl_peer, accept, 96);
 
-/* Index into bwl_sub_v1 of what is behind the peer's classes. */
+/* Index into bwl_sub_v1 of the first entry after the peer's classes. */
 static inline __attribute__((always_inline)) __u32 bwl_behind_classes(const struct bwl_peer_meta *m)
 {
 	return m->sub_base + bwl_bits(m->class_mask & ~BWL_HAS_TENANTS);
 }
 
-/* The volume of accept, whose rate limits nothing, is the first of that. 0: there is none. */
+/* Accept's volume, if there is one, is that entry; its rate limits nothing. 0: none. */
 static inline __attribute__((always_inline)) __u32 bwl_accept_sub(const struct bwl_peer_meta *m)
 {
 	return m->flags & BWL_PEER_ACCEPT_VOLUME ? bwl_behind_classes(m) : 0;
 }
 
-/* The peer's portion of its zone's rate is the next. 0: there is none. */
+/* The peer's portion of its zone's rate is the next one. 0: none. */
 static inline __attribute__((always_inline)) __u32 bwl_portion_sub(const struct bwl_peer_meta *m)
 {
 	if (!(m->flags & BWL_PEER_PORTION))
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) __u32 bwl_portion_sub(const struct 
 
 struct bwl_prefix4 {
 	__be32 addr, mask;
-}; /* addr has no bit outside mask */
+}; /* no bit of addr is outside mask */
 struct bwl_prefix6 {
 	__be32 addr[4], mask[4];
 };
