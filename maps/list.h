@@ -35,22 +35,22 @@
 	X(lease, ARRAY, __u32, struct bwl_lease, 1, 1, "agent; load, ctl: sooner", "tools",      \
 	  "0 → `bwl_lease`: until when the DPU may hold grants")                                 \
 	X(gate, ARRAY, __u32, struct bwl_peer_ref, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \
-	  "BPF, tools", "peer id → `bwl_peer_ref`: body index a generation, revocation number")        \
+	  "BPF, tools", "peer id → `bwl_peer_ref`: body index per generation, revocation number")      \
 	X(name, ARRAY, __u32, struct bwl_name, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \
 	  "tools", "peer id → name")                                                             \
 	X(nameid, ARRAY, __u32, struct bwl_nameid, BWL_AT_LOAD(n->max_peers), 4,                 \
-	  "load, ctl, agent", "tools", "hash of a name → ids, of which one may have it")         \
+	  "load, ctl, agent", "tools", "hash of a name → ids that may have it")                  \
 	X(state, ARRAY, __u32, struct bwl_state,                                                 \
 	  BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)), 1,                                    \
 	  "**BPF**; load, ctl, agent: an account that is carried over", "BPF, tools",            \
 	  "limit → `bwl_state`")                                                                 \
 	X(mark, ARRAY, __u32, struct bwl_release, BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)), \
 	  1, "agent; load, ctl: a new volume's", "BPF, tools",                                   \
-	  "limit → `bwl_release`: how far the ledger lets a volume be spent")                       \
+	  "limit → `bwl_release`: how much of a volume the ledger has released")                    \
 	X(held, ARRAY, __u32, struct bwl_held, BWL_MAX_HELD, 1, "load, ctl, agent", "the same",  \
 	  "0: how many follow → `bwl_held`: accounts that a writer holds full")                  \
 	X(extra, ARRAY, __u32, struct bwl_extra, BWL_AT_LOAD(n->max_extras), 1,                  \
-	  "load, ctl, agent", "tools", "extra limit → who owns it")                              \
+	  "load, ctl, agent", "tools", "extra limit → its owner")                                \
 	X(window, ARRAY, __u32, struct bwl_window, BWL_AT_LOAD(n->max_windows), 1,               \
 	  "**BPF**; load, ctl, agent: the same, `slice_ns`, `left_ns`", "BPF, tools",            \
 	  "window → `bwl_window`")                                                               \
@@ -65,7 +65,7 @@
 	  "ifindex → port id + 1")                                                               \
 	X(retired, HASH, struct bwl_key_retired, __u32, BWL_AT_LOAD(n->max_peers), 1,            \
 	  "load, ctl, agent", "the same",                                                        \
-	  "prefix → id that left with a volume; prefixes that revoked peers had, until granted") \
+	  "prefix → id of a peer that left with volume spent; closed prefixes of revoked peers") \
 	X(peercnt, PERCPU, __u32, struct bwl_peer_count, BWL_AT_LOAD(n->max_peers), 1,           \
 	  "**BPF**", "tools", "peer id → `bwl_peer_count`")                                      \
 	X(cpu, PERCPU, __u32, struct bwl_cpu, 1, 5, "**BPF**", "BPF",                            \
@@ -82,7 +82,7 @@
 	  "peer id → row of the next; 0 → 1: latency is measured")                               \
 	X(latency, PERCPU, __u32, struct bwl_latency, BWL_LAT_ROWS, 7,                           \
 	  "**BPF**; ctl: a row before its first use", "tools",                                   \
-	  "row → `bwl_latency`: histograms of a peer, or of all that have no row")               \
+	  "row → `bwl_latency`: histograms of a peer, or of all peers without a row")            \
 	X(dst4, GEN_HASH, __be32, __u32, 0, 1, "load, ctl, agent", "BPF, tools",                 \
 	  "address → peer id")                                                                   \
 	X(dst6, GEN_HASH, struct bwl_key6, __u32, 0, 1, "load, ctl, agent", "BPF, tools",        \
@@ -108,15 +108,15 @@
 #define BWL_OWN_MAPS(X)                                                                            \
 	X(ike_peer, 65536, 32, "peer id → key exchange (bpf/lib/ike.h)")                           \
 	X(nb_row, 128, 4096, "port id × 2 + family → neighbours (bpf/lib/neighbour.h)")            \
-	X(last_dest, 4096, 32, "of each CPU: address → peer id (bpf/lib/dest.h)")                  \
-	X(around, 1, 32, "of each CPU: what refused last around a peer (bpf/lib/again.h)")         \
+	X(last_dest, 4096, 32, "per CPU: address → peer id (bpf/lib/dest.h)")                      \
+	X(around, 1, 32, "per CPU: the last refusal by a limit around a peer (bpf/lib/again.h)")   \
 	X(lat_way, 1, 8,                                                                           \
-	  "of each CPU: when what is on its way to the tunnel came (bpf/lib/latency.h)")           \
-	X(looked, 1, 4, "of each CPU: frames that XDP looked at in vain (bpf/lib/rest.h)")         \
-	X(rec_word, 1, 160, "0 → the interval that is recorded (record.h)")                        \
-	X(rec_cpu, 1, 128, "CPU → what was recorded under no peer's name")                         \
-	X(rec_peer, 1, 128, "of each CPU, twice: peer → its counter around what was recorded")     \
-	X(rec_row, 1, 128, "of each CPU, twice: flow → what passed of it, or was refused")
+	  "per CPU: arrival time of the packet on its way to the tunnel (bpf/lib/latency.h)")      \
+	X(looked, 1, 4, "per CPU: consecutive frames that XDP checked in vain (bpf/lib/rest.h)")   \
+	X(rec_word, 1, 160, "0 → the interval being recorded (record.h)")                          \
+	X(rec_cpu, 1, 128, "CPU → packets recorded under no peer's name")                          \
+	X(rec_peer, 1, 128, "per CPU, twice: peer → its counter before and after the records")     \
+	X(rec_row, 1, 128, "per CPU, twice: flow → its packets, passed or refused")
 
 /*
  * The layouts that `bwlimit-load upgrade` knows: number, its bwl_layout(), and the versions that
