@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "bench/cpu.h"
 
-/* The lowest number among the threads of this CPU's core. */
+/* The lowest CPU number among the threads of this CPU's core. */
 static int core_of(int cpu)
 {
 	char path[96], line[64] = "";
@@ -64,7 +64,7 @@ int bench_pin(int cpu)
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
 		return -errno;
-	/* By thread in Linux. Where it may not, it is measured all the same. */
+	/* Per thread in Linux. Without permission the bench runs nevertheless. */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), -20);
 	return 0;
 }
@@ -151,7 +151,7 @@ double bench_softirqd_ns(const struct bench_softirqd *s)
 
 	if (!f)
 		return 0;
-	if (fscanf(f, "%lf", &ns) != 1) /* the first number: ns on a CPU */
+	if (fscanf(f, "%lf", &ns) != 1) /* the first number: ns on the CPU */
 		ns = 0;
 	fclose(f);
 	return ns;

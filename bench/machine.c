@@ -23,7 +23,7 @@ static void first_line(const char *path, char *line, size_t size)
 	fclose(f);
 }
 
-/* The value of the first line of /proc/cpuinfo that begins so; Arm has other names than x86. */
+/* The value of the first line of /proc/cpuinfo with this name; Arm uses other names than x86. */
 static bool cpuinfo(const char *name, char *value, size_t size)
 {
 	FILE *f = fopen("/proc/cpuinfo", "re");
@@ -50,7 +50,7 @@ static void cpu_model(char *model, size_t size)
 	char name[128] = "", family[32] = "?", number[32] = "?";
 
 	if (cpuinfo("model name", name, sizeof(name))) {
-		/* In a guest the name may say nothing, as "AMD EPYC". */
+		/* In a guest the name may tell nothing, as "AMD EPYC" does. */
 		cpuinfo("cpu family", family, sizeof(family));
 		cpuinfo("model", number, sizeof(number));
 		snprintf(model, size, "%s (family %s, model %s)", name, family, number);
@@ -79,7 +79,7 @@ static int visible(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
-/* Each file of the folder by name, with what it says. */
+/* Prints each file of the directory, with its content. */
 static void mitigations(FILE *f,
 			void (*each)(FILE *f, const char *name, const char *says, bool first))
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The header of every bench alone: bench/agent, a script, prints it. */
+/* Only the header of every bench: bench/agent, a script, prints it. */
 #include <string.h>
 #include "bench/machine.h"
 

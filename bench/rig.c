@@ -21,7 +21,7 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
 	return level == LIBBPF_WARN ? vfprintf(stderr, fmt, args) : 0;
 }
 
-/* What bwlimit-load writes before anything can be attached. */
+/* The first words, as bwlimit-load writes them before anything can be attached. */
 static int first_words(struct rig *r, const struct bwl_schema *schema)
 {
 	struct bwl_ctl ctl = {
@@ -78,8 +78,8 @@ static bool wanted(const char *program, unsigned programs)
 }
 
 /*
- * What bwlimit-load tells the programs, in .rodata and found by name: the object may be another
- * build's, and know less.
+ * Sets the constants that bwlimit-load gives the programs, in .rodata and found by name: the object
+ * may be of another build and have fewer.
  */
 static int say_constants(struct bpf_object *obj, const struct rig_size *n)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See rig.h: its policies and the frames that they judge. */
+/* See rig.h: its policies, and the frames for them. */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>
@@ -20,8 +20,9 @@ static struct bwl_lim plenty(void)
 }
 
 /*
- * What no packet here meets: the port's line rate. A burst of 86 ms at it, where a policy that says
- * none gets 250 ms (or 32 MiB): how a peer's packet is charged depends on that (bwl_own_cold()).
+ * A limit that no packet here reaches: the port's line rate. The burst is 86 ms at that rate, where
+ * a policy without one gets 250 ms (or 32 MiB): how a peer's packet is charged depends on it
+ * (bwl_own_cold()).
  */
 static struct bwl_lim line_rate(void)
 {
@@ -139,7 +140,7 @@ void rig_add_peers(struct bwl_policy *p, const struct rig_peers *s)
 static const struct ethhdr ether = { .h_dest = { 2, 0, 0, 0, 0, 2 },
 				     .h_source = { 2, 0, 0, 0, 0, 1 } };
 
-/* Packed: an IP header behind Ethernet is not aligned. */
+/* Packed: an IP header after Ethernet is not aligned. */
 static void frame4(__u8 f[RIG_FRAME_BYTES], __u32 daddr)
 {
 	struct {

@@ -16,7 +16,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Between the two nearest where there is no value at this place. */
+/* Interpolates between the two nearest values. */
 static double quantile(const double *sorted, unsigned n, double q)
 {
 	double at = q * (n - 1);

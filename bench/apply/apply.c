@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How long a policy file takes to hold, how long one edit takes, and what kernel memory a peer
- * costs. A file of so many peers is written, read and checked, published into fresh maps, then
- * read again and swapped in for the first; then single peers are changed, while another CPU
- * watches the word that packets read.
+ * How long it takes until a policy file is in force, how long one edit takes, and how much kernel
+ * memory a peer needs. A file with that many peers is written, read and checked, published into
+ * fresh maps, then read again and swapped in for the first one. Then single peers are changed,
+ * while another CPU watches the word that packets read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,13 +28,14 @@
 struct row {
 	unsigned peers;
 	double check_s, load_s, swap_s; /* file -> checked; -> first policy; -> swapped in */
-	/* A peer's rate: opened and changed, until packets see it; until it returns … */
+	/* One peer's rate: opened and changed, until packets see it; until the call returns … */
 	struct bench_spread seen_ms, set_ms;
-	struct bench_spread look_ms; /* … without the table of names and all mapped, until seen */
-	struct bench_spread tool_ms; /* bwlimit-ctl, from fork() until seen … */
+	struct bench_spread look_ms;    /* … without the table of names and with all maps mapped,
+					 * until seen */
+	struct bench_spread tool_ms;    /* bwlimit-ctl, from fork() until seen … */
 	struct bench_spread audited_ms; /* … and with an audit log */
 	double peer_bytes, cpu_bytes, prefix_bytes, all_bytes, budget_bytes;
-	double live_mib, peak_mib; /* what a peer costs, times peers; both generations */
+	double live_mib, peak_mib; /* memory per peer, times peers; with both generations */
 };
 
 static const char usage[] =
@@ -72,7 +73,7 @@ static int write_policy(const char *path, unsigned peers, unsigned mbit)
 	return fclose(f) ? -errno : 0;
 }
 
-/* What the kernel says that a map takes. */
+/* The memory of a map according to the kernel. */
 static double memlock(int fd)
 {
 	unsigned long long v = 0;
@@ -127,7 +128,7 @@ static void apply(struct rig *rig, const char *path, double *check_s, double *al
 	bwl_policy_free(pol);
 }
 
-/* Another CPU, waiting for a peer's gate to point at another entry. */
+/* A thread on another CPU that waits until a peer's gate points at another entry. */
 struct watch {
 	_Atomic(const __u32 *) word;
 	_Atomic double seen_s;
@@ -154,7 +155,9 @@ static void *watcher(void *arg)
 	return NULL;
 }
 
-/* What the edit does: this program as the tool does it, or as it must without a table; the tool. */
+/*
+ * How to edit: in this program, as the tool does it or as without the table; or by the tool itself.
+ */
 enum way { BY_TABLE, BY_LOOK, BY_TOOL, BY_TOOL_AUDITED, _WAYS };
 
 static void change(struct rig *rig, enum way way, const char *name, uint64_t rate_bps)
@@ -184,7 +187,7 @@ static void run_tool(const struct rig *rig, const char *ctl, const char *audit, 
 		setenv("BWLIMIT_JOURNAL_DIR", "", 1);
 		null = open("/dev/null", O_WRONLY);
 		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO); /* without an audit log it says what it did there */
+		dup2(null, STDERR_FILENO); /* without an audit log it prints what it did */
 		execl(ctl, ctl, "--json", "--pin-dir", rig->dir, "peer", "set", name, "rate", rate,
 		      NULL);
 		_exit(127);
@@ -199,11 +202,11 @@ struct editor {
 	struct rig *rig;
 	struct bwl_gen gen;
 	struct watch watch;
-	char ctl[256], audit[64]; /* empty: there is none */
-	uint64_t rate_bps;        /* of the next edit: no two are the same */
+	char ctl[256], audit[64]; /* empty: none */
+	uint64_t rate_bps;        /* of the next edit: each one differs */
 };
 
-/* One edit, until another CPU sees it and until it is done. */
+/* One edit: the time until another CPU sees it, and until it is done. */
 static void edit(struct editor *x, enum way way, const char *name, double *ret_seen_ms,
 		 double *ret_done_ms)
 {
@@ -229,7 +232,7 @@ static void edit(struct editor *x, enum way way, const char *name, double *ret_s
 		bwl_names_note_all(p);
 }
 
-/* The tool that was built beside this program, and an audit log for it. */
+/* Finds the tool that was built with this program, and a place for its audit log. */
 static void find_tool(struct editor *x)
 {
 	char cmd[500], *slash;
@@ -262,7 +265,7 @@ static void edits(struct rig *rig, struct row *row, unsigned n)
 	unsigned i;
 	int way;
 
-	/* As another process finds it: nobody has the lock. */
+	/* As for any other process: nobody has the lock. */
 	bwl_pins_close(rig->pins);
 	if (bwl_pins_open(rig->dir, true, &rig->pins, &e) ||
 	    bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, bwl_now_ns()), &x.gen, &e))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What one packet costs in the whole pipeline, as a ratio to the floor (floor.bpf.c): one hot peer
- * and many in turn, with windowed volumes, by prefixes, by path offload; and what a packet that is
- * refused costs, as a ratio to one that passes. One pinned thread; everything is measured in one
- * run, in many short rounds that take turns; each ratio is of one round, so that what slows a
- * whole round down is in both of its sides; medians.
+ * and many in turn, with windowed volumes, by prefixes, by path offload; and what a refused packet
+ * costs, as a ratio to one that passes. One pinned thread. Everything is measured in one run, in
+ * many short rounds that alternate. Each ratio is of one round, so that anything that slows a whole
+ * round affects both of its sides; medians.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -99,7 +99,9 @@ static int parse_args(struct cost *b, int argc, char **argv)
 	return good && optind == argc ? 0 : -1;
 }
 
-/* What they are compared with stands before them, or is that of taking turns. */
+/*
+ * Also selects the rows that selected ones are compared with: earlier rows, or the cost of turns.
+ */
 static void want_what_they_need(struct cost *b)
 {
 	const struct cost_row_info *x;

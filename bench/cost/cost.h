@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bench-cost: its rows, what they stand on, and what was measured, for its parts. */
+/* bench-cost: its rows, their setup and results, for its parts. */
 #ifndef BENCH_COST_H
 #define BENCH_COST_H
 
@@ -9,23 +9,23 @@
 #define PROG "bench-cost"
 #define COST_PREFIXES 10000 /* destinations that are prefixes; fewer with fewer peers */
 
-/* Destinations that the floors know, and that are gone through in turn. */
+/* Destinations that the floors know; rows that take turns go through them. */
 enum cost_dests { BY_ADDRESS, BY_PREFIX4, BY_PREFIX6, _DESTS_MAX };
 
-/* Policies, each with maps of its own: all are there at the same time. */
+/* Policies, each with its own maps; all exist at the same time. */
 enum cost_stage {
 	NO_STAGE, /* a program of floor.bpf.c */
 	PLAIN,    /* one address each, a class limit, zone, port, node */
-	VOLUME,   /* and a volume in a window */
+	VOLUME,   /* the same, with a windowed volume */
 	NODE,     /* the node's limit is tight */
-	RECORD,   /* as PLAIN, and flows are recorded */
-	LATENCY,  /* as PLAIN, and latency is measured */
+	RECORD,   /* like PLAIN, with flows recorded */
+	LATENCY,  /* like PLAIN, with latency measured */
 	PREFIX,
 	OFFLOAD,
 	_STAGE_MAX
 };
 
-/* Every row of the table, in its order; a row that is judged by others stands behind them. */
+/* All rows of the table in their order; a row comes after those that it is compared with. */
 enum cost_row {
 	EMPTY,
 	TURN,
@@ -72,13 +72,13 @@ struct cost_row_info {
 	enum cost_stage stage;
 	enum cost_dests dests;
 	bool xdp, turn;
-	bool gate; /* at the uplink, of packets that a host port's program has tagged */
+	bool gate; /* at the uplink, with packets tagged as by a host port's program */
 	__u32 verdict;
-	unsigned reason; /* under which every packet is counted; not of the floor's */
-	bool partly;     /* some pass: how many depends on how fast this is */
-	enum cost_row
-		without[2]; /* turns: less the first, plus the second; EMPTY, EMPTY: nothing */
-	enum cost_row over; /* what its ratio is to; EMPTY: none */
+	unsigned reason;          /* the reason of every packet; not for the floor's rows */
+	bool partly;              /* some packets pass: how many depends on the speed */
+	enum cost_row without[2]; /* what taking turns costs: minus the first, plus the second;
+				   * EMPTY, EMPTY: nothing */
+	enum cost_row over;       /* the row of which its ratio is taken; EMPTY: none */
 	struct bench_goal goal;
 };
 extern const struct cost_row_info cost_rows[_ROW_MAX];
@@ -94,13 +94,13 @@ struct cost {
 	double ns[_ROW_MAX][BENCH_MAX_ROUNDS];
 };
 
-/* How many destinations, and of which kind (enum rig_peer_kind). */
+/* The number of destinations, and their kind (enum rig_peer_kind). */
 unsigned cost_dests_n(const struct cost *b, enum cost_dests d);
 unsigned cost_dests_kind(enum cost_dests d);
-/* Number of the destination of a row that does not take turns; also where turns begin. */
+/* Number of a row's destination if it takes no turns; otherwise the first one. */
 unsigned cost_dest(const struct cost *b, enum cost_row row);
 
-/* stage.c: what the wanted rows stand on. 0, or negative errno and *e. */
+/* stage.c: sets up what the selected rows need. 0, or negative errno and *e. */
 int cost_up(struct cost *b, struct bwl_err *e);
 void cost_down(struct cost *b);
 

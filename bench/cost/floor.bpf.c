@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the pipeline is compared with, at TC and at XDP. `nothing` is what any program costs;
- * `least` is the least that a per-destination limit can do: one clock read, one hash lookup by
- * destination, one compare-and-swap on the found entry's own cache line. `turn` goes through the
+ * What the pipeline is compared with, at TC and at XDP. `nothing` is the cost of any program;
+ * `least` is the minimum for a per-destination limit: one clock read, one hash lookup by
+ * destination, one compare-and-swap in the cache line of the entry found. `turn` goes through the
  * destinations in turn, then jumps to the program under test; its own cost is measured with
  * `nothing`. `tag` jumps to the last gate. The number of a destination is its IPv4 address, or the
- * second word of its IPv6 one.
+ * second word of its IPv6 address.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -39,7 +39,7 @@ struct {
 
 /* Destinations first, first + step, … count of them. Host byte order. */
 __u32 first, step = 1, count = 1, next;
-__u32 mark; /* of tag */
+__u32 mark; /* for `tag` */
 
 static __always_inline int swapped(__u64 *tat)
 {
@@ -80,7 +80,7 @@ static __always_inline void turned(void *data, void *end)
 	struct iphdr *ip = (void *)(eth + 1);
 	__u32 i = next;
 
-	if ((void *)(ip6 + 1) > end) /* frames here have room for either */
+	if ((void *)(ip6 + 1) > end) /* frames here have room for both headers */
 		return;
 	next = i + 1 < count ? i + 1 : 0;
 	if (eth->h_proto == bpf_htons(ETH_P_IPV6))
@@ -111,7 +111,7 @@ int least6(struct __sk_buff *skb)
 	return limited6(DATA(skb), END(skb)) ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }
 
-/* As the host port's program leaves a packet: its tag, and an arrival time. */
+/* Leaves a packet like the host port's program: with its tag and an arrival time. */
 SEC("tc")
 int tag(struct __sk_buff *skb)
 {
@@ -129,7 +129,7 @@ int turn(struct __sk_buff *skb)
 	return TC_ACT_OK;
 }
 
-/* Programs of an array are for fragments all of them, or none: bwl_xdp_host is. */
+/* Either all programs of an array handle fragments or none: bwl_xdp_host does. */
 SEC("xdp.frags")
 int xdp_nothing(struct xdp_md *xdp)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Round after round, each row in turn. What a row says of itself is read back from the counters:
- * every packet of it was counted once, and as what it says.
+ * Runs round after round, each row in turn. A row's results are checked by the counters: every
+ * packet was counted once, with the expected reason.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define BURST 16   /* frames that a tight limit lets pass when it was idle */
 #define NEARLY(n) ((n) - (n) / 50)
 
-/* Frames of one port by reason, and what XDP sent by the uplink. */
+/* Frames of one port by reason, and those that XDP sent through the uplink. */
 struct tally {
 	unsigned long long n[BWL_REASON_COLUMNS], sent;
 };
@@ -40,8 +40,8 @@ static void tally_of(const struct cost *b, enum cost_row row, struct tally *t)
 }
 
 /*
- * Of so many packets all were counted, and as they should be: of those that pass every one, of a
- * flood that is refused nearly all, and the rest has passed.
+ * Checks that all packets were counted with the expected reason: every one in a row that passes;
+ * nearly all in a flood that is refused, where the rest passed.
  */
 static int judged(const struct cost *b, enum cost_row row, const struct tally *was)
 {
@@ -82,7 +82,7 @@ static int program(const struct cost *b, const struct cost_row_info *x)
 	return p ? bpf_program__fd(p) : -ENOENT;
 }
 
-/* The program that takes turns, or tags, and then jumps to that one. */
+/* The program that takes turns, or tags, and then jumps to prog. */
 static int before_it(const struct cost *b, const struct cost_row_info *x, int prog)
 {
 	struct floor *f = b->floor[x->dests];
@@ -99,7 +99,7 @@ static int before_it(const struct cost *b, const struct cost_row_info *x, int pr
 	return bpf_program__fd(x->xdp ? f->progs.xdp_turn : f->progs.turn);
 }
 
-/* Each program that a test run at XDP begins with, once. */
+/* Holds each program with which a test run at XDP begins, once. */
 static int hold_xdp(const struct cost *b)
 {
 	const struct cost_row_info *x;
@@ -129,7 +129,8 @@ static int run(struct cost *b, enum cost_row row, bool warm, double *ret_ns)
 {
 	const struct cost_row_info *x = &cost_rows[row];
 	__u8 frame[RIG_FRAME_BYTES];
-	struct __sk_buff skb = { .ingress_ifindex = LOOPBACK }; /* the last gate sees it came */
+	struct __sk_buff skb = { .ingress_ifindex = LOOPBACK }; /* so that the last gate sees an
+								 * ingress */
 	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = frame, .data_size_in = RIG_FRAME_BYTES,
 		    .repeat = (int)b->packets);
 	int prog = program(b, x), r;
@@ -150,7 +151,7 @@ static int run(struct cost *b, enum cost_row row, bool warm, double *ret_ns)
 	r = bench_test_run(prog, &o, ret_ns);
 	if (r)
 		return r;
-	/* At first a limit that has just come into force is in debt. */
+	/* A limit that has just come into force begins in debt. */
 	if (warm && o.retval != x->verdict && (!x->stage || bwl_reason_is_pass(x->reason))) {
 		fprintf(stderr, PROG ": %s: verdict %u instead of %u\n", x->name, o.retval,
 			x->verdict);

@@ -7,7 +7,10 @@ struct figures {
 	struct bench_spread ns, ratio;
 };
 
-/* One round's: in turn means without what taking turns costs; a turn itself, over the empty. */
+/*
+ * Of one round. For rows in turn, without the cost of taking turns; for a turn itself, above
+ * `empty`.
+ */
 static double ns_of(const struct cost *b, enum cost_row row, unsigned round)
 {
 	const enum cost_row *without = cost_rows[row].without;
@@ -20,7 +23,7 @@ static double ns_of(const struct cost *b, enum cost_row row, unsigned round)
 	return without[0] ? ns - b->ns[without[0]][round] + b->ns[without[1]][round] : ns;
 }
 
-/* Round by round, so that both sides of a ratio are of the same moment. */
+/* Round by round, so that both sides of a ratio are from the same moment. */
 static struct figures figures_of(const struct cost *b, enum cost_row row)
 {
 	static double ns[BENCH_MAX_ROUNDS], ratio[BENCH_MAX_ROUNDS];

@@ -111,7 +111,9 @@ unsigned cost_dests_kind(enum cost_dests d)
 	return d == BY_PREFIX4 ? RIG_PREFIX4 : d == BY_PREFIX6 ? RIG_PREFIX6 : 0;
 }
 
-/* Behind those that pass: two over their limits, one in the tight zone, and nobody's. */
+/*
+ * After the peers that pass: two over their limits, one in the tight zone, and no peer's address.
+ */
 unsigned cost_dest(const struct cost *b, enum cost_row row)
 {
 	unsigned n = cost_dests_n(b, cost_rows[row].dests);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the rows of bench-cost stand on: floors with their destinations, policies in maps. */
+/* Sets up what the rows of bench-cost need: floors with their destinations, policies in maps. */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ static void add(struct bwl_policy *pol, unsigned first, unsigned n, unsigned kin
 	rig_add_peers(pol, &some);
 }
 
-/* As cost_dest() has it. */
+/* Destinations as in cost_dest(). */
 static struct bwl_policy *make_policy(const struct cost *b, enum cost_stage stage)
 {
 	struct bwl_policy *pol = rig_policy();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What limiting adds to a packet on its whole way through a veth, over a bare forward: bwlimit's
- * host port against nftables doing the same work (source check, one limit and counter for each
- * destination, a zone's, the port's and the node's limit), and against nftables' limit for each
- * destination alone. All of them end in the same dummy device: bwlimit redirects to it, nftables
- * sends by `fwd to` in the netdev ingress hook. bwlimit is measured at TC alone, where a packet is
- * charged (`attach --xdp none`), with XDP that looks first (the default), and with that in generic
- * XDP, which is what a driver without XDP gets. Path offload goes by native XDP straight to a veth
+ * What limiting adds to a packet on its whole way through a veth, compared with a bare forward:
+ * bwlimit's host port against nftables with the same work (source check, one limit and counter per
+ * destination, limits of a zone, the port and the node), and against nftables with only the limit
+ * per destination. All of them end in the same dummy device: bwlimit redirects to it, nftables
+ * sends by `fwd to` in the netdev ingress hook. bwlimit is measured with TC only, where packets are
+ * charged (`attach --xdp none`), with XDP in front of it (the default), and with XDP in generic
+ * mode, which is what a driver without XDP gets. Path offload goes by native XDP straight to a veth
  * whose far end drops, and is compared with an XDP program that only redirects there.
  *
- * One veth pair for each, in a network namespace of its own, one pinned thread; in many short
- * rounds that take turns; medians. Every frame must have come out.
+ * Each has one veth pair, in a separate network namespace; one pinned thread; many short rounds
+ * that alternate; medians. Every frame must arrive.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bench-e2e: its rows and what was measured, for its parts. */
+/* bench-e2e: its rows and results, for its parts. */
 #ifndef BENCH_E2E_H
 #define BENCH_E2E_H
 
@@ -9,7 +9,7 @@
 
 #define PROG "bench-e2e"
 
-/* What others are compared with stands before them. */
+/* A row comes after those that it is compared with. */
 enum e2e_row {
 	BARE,
 	NFT,
@@ -24,25 +24,25 @@ enum e2e_row {
 
 struct e2e_row_info {
 	const char *dev, *name, *text;
-	enum e2e_row bare; /* what its figure is added to; of a bare one: itself */
+	enum e2e_row bare; /* the bare forward to which it adds; of a bare one: itself */
 	bool limiter;
-	struct bench_goal goal; /* over what nftables adds */
+	struct bench_goal goal; /* relative to what nftables adds */
 };
 extern const struct e2e_row_info e2e_rows[_ROW_MAX];
 const char *e2e_row_name(unsigned row);
 
 struct e2e_source;
 struct e2e {
-	struct rig rig, offload; /* policies: clear, and carried by a device */
+	struct rig rig, offload; /* policies: clear, and path offload */
 	struct e2e_source *src;
 	struct bench_softirqd softirqd;
 	unsigned rounds, packets, most, cpu;
 	bool json, anyway, cpu_chosen, wanted[_ROW_MAX];
 	__u8 frame[RIG_FRAME_BYTES];
-	unsigned next[_ROW_MAX]; /* destination: each goes on where it was */
+	unsigned next[_ROW_MAX]; /* destination: each row continues where it was */
 };
 
-/* With so many destinations. */
+/* Results with this number of destinations. */
 struct e2e_result {
 	unsigned dests;
 	enum bench_steady steady;

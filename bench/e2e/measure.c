@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Live frames to each row in turn; each must come out at the sink, and the limiter refuse none. */
+/*
+ * Sends live frames to each row in turn; each must arrive at the sink, and the limiter must refuse
+ * none.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,9 +34,9 @@ static int run_once(struct e2e *b, enum e2e_row row, unsigned dests, unsigned pa
 }
 
 /*
- * A frame that is lost in the ring costs nothing, which would flatter its receiver. It happens
- * when the kernel leaves receiving to ksoftirqd because others want this CPU: try again. A frame
- * that was received and did not come out was refused, which is no way to be fast either.
+ * A frame that is lost in the ring costs nothing, which would flatter its receiver. It happens if
+ * the kernel leaves receiving to ksoftirqd because others want this CPU: try again. A frame that
+ * was received but did not arrive was refused, which must not count as fast either.
  */
 static int run(struct e2e *b, enum e2e_row row, unsigned dests, unsigned packets, double *ret_ns)
 {
@@ -49,7 +52,7 @@ static int run(struct e2e *b, enum e2e_row row, unsigned dests, unsigned packets
 		if (lost <= packets / 1000)
 			return 0;
 		received = bench_received(e2e_rows[row].dev) - received;
-		swallowed = bench_swallowed() - swallowed; /* later: none is under way */
+		swallowed = bench_swallowed() - swallowed; /* read last: no frame is under way */
 		if (received > swallowed + packets / 1000) {
 			fprintf(stderr,
 				PROG ": %s: %llu of %llu packets that arrived were not forwarded\n",
@@ -64,7 +67,7 @@ static int run(struct e2e *b, enum e2e_row row, unsigned dests, unsigned packets
 	return -EBUSY;
 }
 
-/* What a limit refuses costs less, and may be too little to be missed at the sink. */
+/* A refused packet costs less, and there may be too few of them to be missed at the sink. */
 static int all_passed(const struct rig *rig)
 {
 	unsigned long long n;
@@ -83,7 +86,7 @@ static int all_passed(const struct rig *rig)
 
 int e2e_measure(struct e2e *b, struct e2e_result *res)
 {
-	/* The first time warms up; every destination is in nftables' sets then. */
+	/* The first round warms up, and puts every destination into nftables' sets. */
 	unsigned first = b->packets > res->dests ? b->packets : res->dests, round;
 	double v = 0;
 	int i, r;

@@ -5,10 +5,10 @@
 #include "bench/veth/veth.h"
 
 struct figures {
-	struct bench_spread ns, ratio, to_limit; /* ns: added, of a bare forward itself */
+	struct bench_spread ns, ratio, to_limit; /* ns: added; of a bare forward: in all */
 };
 
-/* Round by round, so that both sides of a difference or a ratio are of the same moment. */
+/* Round by round, so that both sides of a difference or a ratio are from the same moment. */
 static struct figures figures_of(const struct e2e_result *res, enum e2e_row row, unsigned rounds)
 {
 	static double added[BENCH_MAX_ROUNDS], ratio[BENCH_MAX_ROUNDS], to_limit[BENCH_MAX_ROUNDS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Devices, policies and nftables' table: only what the wanted rows stand on. */
+/* Devices, policies and nftables' table: only those that the selected rows need. */
 #include <errno.h>
 #include <linux/if_link.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "bwlimit.skel.h"
 #include "e2e_source.skel.h"
 
-/* Rates that nothing reaches: what is measured is the way of a packet that passes. */
+/* Rates that nothing reaches: only packets that pass are measured. */
 static int make_nft(unsigned dests)
 {
 	const char *limit = "limit rate over 4000 mbytes/second burst 1000 mbytes";
@@ -47,7 +47,7 @@ static int make_devices(struct e2e *b)
 	return r || !b->wanted[NFT] ? r : make_nft(b->most);
 }
 
-/* One policy; uplink: the device of its next hops. */
+/* Makes one policy. uplink: the device of its next hops. */
 static int make_rig(struct e2e *b, struct rig *rig, unsigned kind, unsigned uplink,
 		    struct bwl_err *e)
 {
@@ -71,8 +71,8 @@ static int make_rig(struct e2e *b, struct rig *rig, unsigned kind, unsigned upli
 }
 
 /*
- * In generic mode bwlimit-load loads XDP without the way to a device; the copy for native mode,
- * which runs here, asks one word more.
+ * In generic mode bwlimit-load loads XDP without path offload; the copy for native mode, which runs
+ * here, reads one more word.
  */
 static int attach(struct e2e *b, enum e2e_row row)
 {

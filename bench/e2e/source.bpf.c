@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A source of frames to destinations in turn, and the bare forwards that everything is compared
- * with.
- */
+/* Sends frames to destinations in turn, and the bare forwards that everything is compared with. */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>
@@ -12,7 +9,7 @@
 
 __u32 out_ifindex, first, count = 1, next;
 
-/* Run with live frames: each is sent out of a veth, so the other end receives it. */
+/* Run with live frames: each one is sent out of a veth, so its other end receives it. */
 SEC("xdp")
 int source(struct xdp_md *xdp)
 {
@@ -36,7 +33,7 @@ int bare_forward(struct __sk_buff *skb)
 	return bpf_redirect(sink_ifindex, 0);
 }
 
-/* What path offload is compared with. */
+/* Compared with path offload. */
 SEC("xdp")
 int bare_redirect(struct xdp_md *xdp)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Instructions a packet from a host port to ESP, in a guest whose nanosecond is an instruction
- * (vm-testbed/run --icount): a source of frames, and the programs that everything is compared with
- * (plain.bpf.c). tests/vm/92_esp_cost.sh puts them together.
+ * Counts instructions per packet from a host port to ESP, in a guest where one instruction takes
+ * one nanosecond (vm-testbed/run --icount): a source of frames, and the programs that everything is
+ * compared with (plain.bpf.c). tests/vm/92_esp_cost.sh puts them together.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -19,7 +19,7 @@
 #include "tests/harness/frame.h"
 
 #define ROUNDS 31
-#define PACKETS 256    /* a round: one ring of a veth, and shorter than a timer tick of 4 ms */
+#define PACKETS 256    /* per round: one ring of a veth, and shorter than a timer tick of 4 ms */
 #define BATCH 64       /* one poll of NAPI */
 #define TCX_INGRESS 46 /* enum bpf_attach_type from kernel 6.6 */
 #define TCX_EGRESS 47
@@ -102,8 +102,8 @@ static int build(char **argv, struct frame *f)
 }
 
 /*
- * Live frames are redirected to the device, and what is behind it runs at the end of each batch,
- * within the time that the kernel reports. (The call itself waits for RCU as well.)
+ * Live frames are redirected to the device; what follows there runs at the end of each batch,
+ * within the time that the kernel reports. (The call itself also waits for RCU.)
  */
 static int run(char **argv)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the way to ESP is compared with: bwl_tc_host and bwl_tc_tunout with the limiter compiled
- * out. One parse of the least, one redirect, one if_id; nothing is looked up, charged or counted.
- * plain_drop ends where the host port begins. plain_pass and plain_look do nothing at the limiter's
- * other hooks: what a hook costs by itself.
+ * What the way to ESP is compared with: bwl_tc_host and bwl_tc_tunout without the limiter. A
+ * minimal parse, one redirect, one if_id; nothing is looked up, charged or counted. plain_drop ends
+ * where the host port begins. plain_pass and plain_look do nothing at the limiter's other hooks:
+ * the cost of a hook itself.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -27,8 +27,8 @@ __u16 source_eth[7];
 __u32 source_ifindex;
 
 /*
- * Live frames of BPF_PROG_TEST_RUN: the kernel writes a frame once into each page and takes pages
- * up again as they come back, after ESP was built in them in front of the inner IP header.
+ * With live frames in BPF_PROG_TEST_RUN the kernel writes a frame once into each page and reuses
+ * pages as they come back, after ESP was built in them in front of the inner IP header.
  */
 SEC("xdp")
 int plain_source(struct xdp_md *xdp)

@@ -39,7 +39,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* By the map, and read back from it. */
+/* By the map; reads it back. */
 static bool close_in_map(struct light *a, const struct bwl_signed *d)
 {
 	const json_t *peers = json_object_get(d->body, "peers"), *one;
@@ -96,8 +96,8 @@ static void put(struct light *a, unsigned step)
 }
 
 /*
- * A tray has CPUs of its own; here they are shared, so what nobody's time is told for, the parsing,
- * waits until the last one has verified.
+ * A tray has its own CPUs; here they are shared. So parsing, which is not timed, waits until the
+ * last agent has verified.
  */
 static struct light *get(unsigned *ret_step)
 {
@@ -116,7 +116,7 @@ static struct light *get(unsigned *ret_step)
 	return a;
 }
 
-/* The two halves of docs_judge(). */
+/* docs_judge() in two halves. */
 static int verify_policy(struct light *a, struct bwl_err *e)
 {
 	const struct bwl_memory *m = a->docs.m;
@@ -212,7 +212,7 @@ static enum given look(void *arg, enum doc_lane lane, struct bwl_err *why)
 	return lane == LANE_CLOSES ? a->closes : (enum given)a->at;
 }
 
-/* What a controller reads of a tray (docs/fleet.md). */
+/* A tray's status, as a controller reads it (docs/fleet.md). */
 static ssize_t status(void *arg, uint64_t cosigned, void *to, size_t most)
 {
 	static const uint8_t none[32];
@@ -322,6 +322,6 @@ void fleet_start(struct fleet *f)
 		make(&f->agent[i], i);
 		if (pthread_create(&f->agent[i].thread, &attr, run, &f->agent[i]))
 			abort();
-		usleep(2000); /* a fleet does not come in one instant */
+		usleep(2000); /* the agents of a fleet do not all start in one instant */
 	}
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How soon a policy and revocations that are published have reached so many agents: bench/fleet/run
- * starts a store, a controller and real trays for it.
+ * How soon published policies and revocations reach that many agents: bench/fleet/run starts a
+ * store, a controller and real trays for it.
  *
  *	bench-fleet --servers URL,… --ca FILE --cert FILE --key FILE --publisher-cert FILE
  *		--publisher-key FILE --signer FILE --root FILE --enrolment FILE --policy FILE
  *		[--trays PIN-DIR,…] [--agents N] [--rounds N] [--peers N]
  *
- * Agents are those of agents.h, trays those of trays.h; both take the same documents. Times are
- * from the moment before the document is put into the store.
+ * Agents: agents.h; trays: trays.h. Both take the same documents. Times are from the moment before
+ * the document is put into the store.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -29,7 +29,7 @@
 #define AGENTS_MOST 20000
 #define PATIENCE_NS (300 * SYNC_S)
 #define LOOK_US 1000
-#define CALM_S 3 /* between two documents: statuses are told meanwhile */
+#define CALM_S 3 /* between two documents: meanwhile agents report their statuses */
 
 static struct fleet b = { .nagents = 1000, .npeers = 10000 };
 static struct bwl_grpc_tls publisher;
@@ -57,7 +57,7 @@ static unsigned count(enum what w)
 	return n;
 }
 
-/* Until all agents are so far, and all trays; look: of the trays. */
+/* Waits until all agents have got that far, and all trays. look: asks the trays. */
 static void wait_for(enum what w, unsigned (*look)(struct trays *t, const char *peer),
 		     const char *peer)
 {
@@ -83,7 +83,7 @@ static int by_number(const void *x, const void *y)
 
 struct spread {
 	unsigned n;
-	double median_s, most_s, last_s; /* most: 99 of 100 */
+	double median_s, most_s, last_s; /* most: of 99 in 100 */
 };
 
 static struct spread spread_of(enum what w, uint64_t start_ns)
@@ -144,7 +144,7 @@ static void moment(int64_t s, char to[static 32])
 	strftime(to, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
 }
 
-/* Signed by one person, as `bwlimit-ctl --fleet revoke` does. */
+/* Signed by one person, as by `bwlimit-ctl --fleet revoke`. */
 static char *revocation(unsigned number, const char *fleet)
 {
 	BWL_AUTO(bwl_key_free) struct bwl_key *k = NULL;
@@ -381,5 +381,5 @@ int main(int argc, char **argv)
 	       use.ru_maxrss, use.ru_maxrss / (long)b.nagents, lost());
 	say_trouble();
 	fflush(stdout);
-	_exit(bad); /* threads that wait for the store end with it */
+	_exit(bad); /* _exit also ends threads that wait for the store */
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a controller's read model costs: TRAYS trays with PEERS peers each, played. They say what a
- * tray's `top`, `usage`, `reasons` and `exfil` say to a controller, and a status; then each
- * document that bwlimit-web asks for is made, and written as JSON. No network and no store: CPU
- * time of the one thread that answers, bytes of the answer, memory of the set.
+ * What a controller's read model costs, with TRAYS simulated trays of PEERS peers each. They send a
+ * controller the output of `top`, `usage`, `reasons` and `exfil`, and a status; then each document
+ * that bwlimit-web asks for is made and written as JSON. No network and no store: CPU time of the
+ * one thread that answers, bytes of the answer, memory of the set.
  */
 #include <getopt.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 #define ROUNDS 21
 #define WALL 1795372260
 #define NOW_NS 1000000000000ULL
-#define RACK 40 /* trays; they share a policy */
+#define RACK 40 /* trays that share a policy */
 
 static const char usage[] =
 	"usage: bench-fleet-numbers [--trays N] [--peers N] [--json]\n"
@@ -104,7 +104,7 @@ static void status(struct model_tray *t, unsigned tray)
 	model_take_status(&set, t, &(struct status_now){ NOW_NS, 0 }, text, (size_t)n);
 }
 
-/* A document as it comes: text, read and taken. */
+/* A document as it arrives: parsed from text and taken in. */
 static void take(struct model_tray *t, json_t *o,
 		 int (*fn)(struct model_set *s, struct model_tray *t, const json_t *o))
 {

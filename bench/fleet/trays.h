@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Trays with a bwlimitd of their own: what their pinned maps say. */
+/* Trays with their own bwlimitd, observed by their pinned maps. */
 #ifndef BWL_BENCH_FLEET_TRAYS_H
 #define BWL_BENCH_FLEET_TRAYS_H
 
@@ -7,16 +7,18 @@
 #include <stdint.h>
 
 struct trays;
-/* dirs: their pin folders, with commas between; taken apart in place. */
+/* dirs: their pin directories, separated by commas; split in place. */
 struct trays *trays_open(char *dirs);
 unsigned trays_count(const struct trays *t);
-/* Forgets what was seen. */
+/* Forgets what was seen so far. */
 void trays_begin(struct trays *t);
-/* On how many the policy that is in force has this peer, by now. */
+/* The number of trays whose policy in force has this peer. */
 unsigned trays_have(struct trays *t, const char *peer);
-/* On how many this peer is revoked, by a look-up in bwl_gate_v1, since trays_begin(). */
+/*
+ * The number of trays where this peer is revoked, by a lookup in bwl_gate_v1, since trays_begin().
+ */
 unsigned trays_revoked(struct trays *t, const char *peer);
-/* When that was seen of the last one. */
+/* When the last one of them was seen. */
 uint64_t trays_last_ns(const struct trays *t);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the history costs, by a clock of its own: PEERS peers that all send, HOURS hours, second by
+ * What the history costs, with a simulated clock: PEERS peers that all send, HOURS hours, second by
  * second; folding, forgetting and writing as in the agent, without reading maps.
  */
 #include <getopt.h>

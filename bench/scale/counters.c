@@ -3,10 +3,10 @@
  * See counters.h. No generic event counts transfers; the raw ones are by name in the kernel's
  * tools/perf/pmu-events:
  *   Intel  MEM_LOAD_L3_HIT_RETIRED.XSNP_FWD (before Ice Lake XSNP_HITM), event 0xd2, umask 0x04:
- *          retired loads for which another core of the socket had the line modified;
+ *          retired loads whose line another core of the socket had modified;
  *   AMD    ls_any_fills_from_sys, event 0x44 (family 0x19 on), umasks local_ccx 0x02, near_cache
- *          0x04, far_cache 0x10: lines that came from another cache, a hit in L3 among them.
- * Others: cache misses, as the kernel defines them there.
+ *          0x04, far_cache 0x10: lines that came from another cache, including L3 hits.
+ * Others: cache misses, as the kernel defines them.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

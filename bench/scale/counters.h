@@ -8,10 +8,10 @@
 struct counters {
 	int cycles, transfers; /* -1: not counted */
 	const char *transfers_name;
-	int err; /* of the first that failed, positive errno */
+	int err; /* of the first one that failed, positive errno */
 };
 
-/* Of the calling thread. */
+/* Opens them for the calling thread. */
 void counters_open(struct counters *c);
 void counters_close(struct counters *c);
 void counters_start(const struct counters *c);

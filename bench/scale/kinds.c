@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The rows of bench-scale, and where the packets of each go. */
+/* The rows of bench-scale, and the destination of each one's packets. */
 #include "bench/scale/scale.h"
 
 #define YARDSTICK(row, of, said, by)                                                               \
@@ -11,11 +11,11 @@
 		.name = row, .what = of, .text = said, .way = by, .group = to, .same = one,        \
 		.reason = as, .least = goal                                                        \
 	}
-/* All CPUs to the same peer, and each to its own. */
+/* Two rows: all CPUs to the same peer, and each CPU to its own. */
 #define PAIR(row, of, said, by, to, as, goal)                                                      \
 	ROW(row "-same", of, said ", same peer", by, to, true, as, goal),                          \
 		ROW(row "-different", of, said ", different peers", by, to, false, as, goal)
-/* Within a limit that is far away, and far over the peer's own. */
+/* Rows within a limit that is never reached, and far over the peer's own limit. */
 #define MODE(of, to, goal)                                                                         \
 	PAIR(of, of, of, TEST_RUN, to, BWL_R_PASS, goal),                                          \
 		PAIR(of "-refused", of, of ", refused", TEST_RUN, to##_TIGHT, BWL_R_PEER_RATE,     \

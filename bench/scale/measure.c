@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Packets by all workers at once, round after round; a round that others disturbed, again. */
+/* Packets from all workers at once, round after round; a disturbed round is repeated. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,13 +12,13 @@
 #define TRIES 5
 #define PINGPONG_ROUNDS 101
 
-/* One packet stream of one worker. */
+/* The packets of one worker. */
 struct stream {
 	int prog;
 	__u8 frame[RIG_FRAME_BYTES];
 	unsigned packets;
 	bool live;
-	double ns; /* live frames: CPU time of the thread, all together */
+	double ns; /* live frames: the thread's CPU time in all */
 };
 
 static int program(const struct scale *b, unsigned k, unsigned w)
@@ -67,7 +67,7 @@ static const char *device(unsigned k)
 					    : "off";
 }
 
-/* Once, on the first n workers. ret_ns: a packet, of each worker. */
+/* One run on the first n workers. ret_ns: per packet, of each worker. */
 static int run_once(struct scale *b, unsigned k, unsigned n, struct crew_task *task, double *ret_ns)
 {
 	static struct stream stream[BENCH_MAX_CPUS];
@@ -105,7 +105,7 @@ static int run_once(struct scale *b, unsigned k, unsigned n, struct crew_task *t
 	return r;
 }
 
-/* A run during which others had one of the CPUs is no run of so many CPUs: again. */
+/* If others used one of the CPUs, the run was not on this number of CPUs: repeat it. */
 static int run(struct scale *b, unsigned k, unsigned step, double *ret_ns, double *ret_rate)
 {
 	struct crew_task task[BENCH_MAX_CPUS];
@@ -121,7 +121,10 @@ static int run(struct scale *b, unsigned k, unsigned step, double *ret_ns, doubl
 		r = run_once(b, k, n, task, ns);
 		if (r && r != -EAGAIN)
 			return r;
-		/* Live frames wait for the kernel when they are done: their wall says nothing. */
+		/*
+		 * With live frames the sender waits for the kernel at the end: wall time tells
+		 * nothing.
+		 */
 		disturbed = r || (!scale_is_veth(k) && crew_disturbed(task, n));
 	}
 	if (r)

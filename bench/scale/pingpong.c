@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * See pingpong.h. Two CPUs in turn make an even number odd and an odd one even, by
- * compare-and-swap as the limiter does: each success is one transfer of the line for writing.
- * Rounds are short, so that one in which a CPU was taken away does not decide.
+ * Two CPUs take turns to make an even number odd and an odd one even, by compare-and-swap as in the
+ * limiter: each success is one transfer of the line for writing. Rounds are short, so that a round
+ * in which a CPU was taken away does not dominate.
  */
 #include <stdatomic.h>
 #include "bench/scale/pingpong.h"
 
-#define TURNS 2000 /* of each side and round: well below a timer tick */
+#define TURNS 2000 /* of each side in a round: well below a timer tick */
 #define LINE 128   /* some CPUs fetch lines in pairs */
 
 struct side {

@@ -16,13 +16,13 @@ static const char *way_word(unsigned k)
 	return words[scale_kinds[k].way];
 }
 
-/* One CPU has nothing to share. */
+/* One CPU has nothing to share, so it has no goal. */
 static struct bench_goal goal_of(unsigned k, unsigned s)
 {
 	return (struct bench_goal){ .value = s ? scale_kinds[k].least : 0, .least = true };
 }
 
-/* A row that others disturbed is not judged, whatever the run. */
+/* A disturbed row is not judged, however steady the run. */
 static enum bench_steady steady_of(const struct scale *b, unsigned k, unsigned s,
 				   enum bench_steady run)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the numbers say (medians, the model's prediction), and whether they say anything. */
+/* Computes results (medians, the model's prediction), and checks whether they are valid. */
 #include <errno.h>
 #include <stdio.h>
 #include "bench/opt.h"
 #include "bench/scale/model.h"
 #include "bench/scale/scale.h"
 
-#define BURST 16 /* frames that a tight limit lets pass when it was idle */
+#define BURST 16 /* frames that an idle tight limit lets pass */
 
-/* The median over the pairs. */
+/* The median over the pairs of CPUs. */
 static double transfer_ns(const struct scale *b)
 {
 	double v[PINGPONG_PAIRS];
@@ -25,8 +25,8 @@ double scale_median_ns(const struct scale *b, unsigned k, unsigned s)
 }
 
 /*
- * What a packet takes by itself on n CPUs: as on one, times what the yardstick, which shares
- * nothing, got slower by (shared clock, siblings of a core, steal).
+ * A packet's own time on n CPUs: its time on one, times the slowdown of the yardstick, which shares
+ * nothing (shared clock, siblings of a core, steal).
  */
 static double alone_ns(const struct scale *b, unsigned k, unsigned n)
 {
@@ -69,7 +69,7 @@ double scale_judged(const struct scale *b, unsigned k, unsigned s)
 	return c->reason[BWL_R_CONTENDED] * 1000 > c->packets ? 0 : scale_of_yardstick(b, k, s);
 }
 
-/* Of live frames some may be lost on the way: what was received is judged. */
+/* Some live frames may be lost on the way: only those received are judged. */
 static bool is_as_it_says(const struct scale *b, unsigned k, const struct cell *c)
 {
 	unsigned long long all = 0, others, runs = c->packets / b->packets;
@@ -80,7 +80,8 @@ static bool is_as_it_says(const struct scale *b, unsigned k, const struct cell *
 	if (all > c->packets || all < c->packets - (scale_is_veth(k) ? c->packets / 1000 : 0))
 		return false;
 	others = all - c->reason[reason] - c->reason[BWL_R_CONTENDED];
-	if (reason != BWL_R_PASS) { /* what a tight limit lets pass, once after it was idle */
+	if (reason != BWL_R_PASS) { /* the rest is what a tight limit lets pass once after it was
+				     * idle */
 		return others == c->reason[BWL_R_PASS] + c->reason[BWL_R_PASS_MARKED] &&
 		       others <= c->packets / 50 + BURST * runs;
 	}

@@ -2,10 +2,10 @@
 /*
  * What 1, 2 … N CPUs pass together, at the same peer and at different peers of one zone, in each
  * mode, with volumes, by path offload, within the limits and in a flood that is refused. By
- * BPF_PROG_TEST_RUN on pinned threads, beside an empty program (what N CPUs gain on this machine
- * at all) and the floor of bench-cost; and by live frames through a veth with a queue for each CPU.
- * A model (model.h) says from one and two CPUs, and from what a cache line's transfer takes here,
- * what more CPUs would do.
+ * BPF_PROG_TEST_RUN on pinned threads, next to an empty program (what N CPUs gain on this machine
+ * at most) and the floor of bench-cost; and by live frames through a veth with a queue per CPU.
+ * From one and two CPUs, and from the time of a cache line's transfer on this machine, a model
+ * (model.h) predicts more CPUs.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -112,7 +112,7 @@ static int parse_args(struct scale *b, int argc, char **argv)
 	return good && optind == argc ? 0 : -1;
 }
 
-/* 1, 2, 3, 4, 6, 8, 12, 16, 24 …, and all there are. */
+/* 1, 2, 3, 4, 6, 8, 12, 16, 24 …, and all CPUs. */
 static void make_steps(struct scale *b)
 {
 	unsigned n = 1, next = 2, more;

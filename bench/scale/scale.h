@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bench-scale: what is measured and what was found, for its parts. */
+/* bench-scale: its rows and results, for its parts. */
 #ifndef BENCH_SCALE_H
 #define BENCH_SCALE_H
 
@@ -11,18 +11,18 @@
 #include "bench/veth/veth.h"
 
 #define PROG "bench-scale"
-#define KINDS 40     /* rows for each number of CPUs */
+#define KINDS 40     /* rows per number of CPUs */
 #define MAX_STEPS 24 /* numbers of CPUs that are measured */
-#define APART 2      /* different peers: not neighbours in any array */
+#define APART 2      /* different peers are not neighbours in any array */
 #define PINGPONG_PAIRS 15
 
 /*
- * How packets come. What N CPUs gain there at most, the empty program or the bare forward, is the
- * row of the same number: its yardstick.
+ * How packets arrive. The row with the same number is the yardstick, the most that N CPUs can gain
+ * there: the empty program, or the bare forward.
  */
 enum way { TEST_RUN, XDP_TEST_RUN, VETH, XDP_VETH, YARDSTICKS };
 
-/* Peers of a kind, one for each CPU. */
+/* Groups of peers, one peer per CPU. */
 enum group {
 	POLICE,
 	POLICE_TIGHT,
@@ -35,7 +35,7 @@ enum group {
 	SHAPE_TIGHT,
 	VOLUME,
 	VOLUME_TIGHT,
-	OFFLOAD, /* from here on in a policy of their own */
+	OFFLOAD, /* from here on in a separate policy */
 	OFFLOAD_TIGHT,
 	_GROUP_MAX
 };
@@ -49,12 +49,13 @@ extern const struct kind_info {
 	enum way way;
 	enum group group;
 	bool same;
-	unsigned reason; /* under which its packets are counted; BWL_R_NONE: no limiter's */
-	double least;    /* the goal: of what the yardstick gains; 0: none */
+	unsigned reason; /* the expected reason of its packets; BWL_R_NONE: not a row of the
+			  * limiter */
+	double least;    /* the goal, relative to the yardstick's gain; 0: none */
 } scale_kinds[KINDS];
 const char *scale_kind_name(unsigned kind);
 
-struct cell { /* of one kind with one number of CPUs, by round */
+struct cell { /* one kind with one number of CPUs, by round */
 	double ns[BENCH_MAX_ROUNDS], times_one[BENCH_MAX_ROUNDS];
 	double cycles, transfers; /* sums */
 	unsigned long long packets, reason[BWL_REASON_COLUMNS];
@@ -73,7 +74,7 @@ struct scale {
 	unsigned ncpu, step[MAX_STEPS], nsteps;
 	unsigned rounds, packets, predict;
 	bool json, anyway, record, wanted[KINDS];
-	char veth_why[160];                           /* why there are no rows of veth */
+	char veth_why[160];                           /* why there are no veth rows */
 	struct bench_spread transfer[PINGPONG_PAIRS]; /* from the first CPU to others */
 	unsigned npairs;
 	struct cell cell[KINDS][MAX_STEPS];
@@ -94,11 +95,11 @@ static inline const struct rig *scale_rig(const struct scale *b, unsigned k)
 	return scale_kinds[k].group >= OFFLOAD ? &b->offload : &b->rig;
 }
 
-/* Destinations that a group has, and that worker's of a kind. */
+/* The destinations of a group, and the one of a worker in a kind. */
 unsigned scale_group_size(const struct scale *b);
 unsigned scale_dest(const struct scale *b, unsigned kind, unsigned worker);
 
-/* setup.c: 0, or negative errno and *e. Rows of veth that cannot be are wanted no more. */
+/* setup.c: 0, or negative errno and *e. Deselects veth rows that are not possible. */
 int scale_up(struct scale *b, struct bwl_err *e);
 void scale_down(struct scale *b);
 
@@ -106,16 +107,16 @@ void scale_down(struct scale *b);
 int scale_transfers(struct scale *b);
 int scale_measure(struct scale *b);
 
-/* results.c: what the numbers say, in medians over the rounds. s: which number of CPUs. */
+/* results.c: medians over the rounds. s: index of the number of CPUs. */
 double scale_median_ns(const struct scale *b, unsigned k, unsigned s);
-/* All CPUs together over one alone, in times of the yardstick's. */
+/* All CPUs together relative to one alone, divided by the same for the yardstick. */
 double scale_of_yardstick(const struct scale *b, unsigned k, unsigned s);
-/* By which a row is judged: that, or 0 where packets were lost in races. */
+/* The value that is judged: scale_of_yardstick(), or 0 if packets were lost in races. */
 double scale_judged(const struct scale *b, unsigned k, unsigned s);
 bool scale_has_model(const struct scale *b, unsigned k);
 double scale_lines(const struct scale *b, unsigned k);
 double scale_predicted_ns(const struct scale *b, unsigned k, unsigned n);
-/* A flood at a limit is one only if nearly all is refused, and a pass only if nothing is. */
+/* In a refused row nearly all packets must be refused, in a passing row none. */
 int scale_check(const struct scale *b);
 enum bench_steady scale_steady(const struct scale *b);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Policies, the floor, veth pairs with a queue for each CPU, and the threads. */
+/* Policies, the floor, veth pairs with a queue per CPU, and the threads. */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "e2e_source.skel.h"
 #include "floor.skel.h"
 
-/* The groups from first to last, and where their packets go. */
+/* The groups from first to last, and the destination of their packets. */
 static int make_rig(struct scale *b, struct rig *rig, enum group first, enum group last,
 		    struct bwl_err *e)
 {
@@ -28,7 +28,8 @@ static int make_rig(struct scale *b, struct rig *rig, enum group first, enum gro
 
 	if (r)
 		return r;
-	rig->pins->dev[RIG_UPLINK_PORT].flags |= BWL_DEV_FQ; /* else mark and shape only police */
+	rig->pins->dev[RIG_UPLINK_PORT].flags |= BWL_DEV_FQ; /* otherwise mark and shape only
+							      * police */
 	pol = rig_policy();
 	for (g = first; g <= last; g++) {
 		some.first = g * n;
@@ -63,7 +64,7 @@ static int load_floor(struct scale *b)
 	return 0;
 }
 
-/* A queue for each CPU there is: veth takes the one with the CPU's number (veth_select_rxq()). */
+/* One queue per CPU: veth takes the one with the CPU's number (veth_select_rxq()). */
 static int make_devices(struct scale *b)
 {
 	static const char *const names[] = { "bare", "bwl", "xbare", "off" };
@@ -115,7 +116,7 @@ static bool wants_veth(const struct scale *b)
 	return false;
 }
 
-/* net: there is a namespace already. */
+/* net: a namespace exists already. */
 static int hold_xdp(struct scale *b, bool net)
 {
 	int r = net ? 0 : bench_own_net();
@@ -137,7 +138,7 @@ static void without_veth(struct scale *b)
 int scale_up(struct scale *b, struct bwl_err *e)
 {
 	bool veth = wants_veth(b);
-	int net = veth ? bench_net_up() : 0, r; /* before the threads, which live in it */
+	int net = veth ? bench_net_up() : 0, r; /* before the threads, which run in it */
 
 	r = make_rig(b, &b->rig, POLICE, OFFLOAD - 1, e);
 	if (!r)
@@ -161,7 +162,7 @@ int scale_up(struct scale *b, struct bwl_err *e)
 	if (b->wanted[XDP_TEST_RUN] && (r = hold_xdp(b, veth)))
 		return bwl_fail(e, -r, "cannot attach XDP to a veth, in a namespace of its own: %s",
 				strerror(-r));
-	rig_offload(&b->offload); /* by the uplink that it has now */
+	rig_offload(&b->offload); /* through the uplink that it has now */
 	b->crew = crew_up(b->cpu, b->ncpu);
 	return b->crew ? 0
 		       : bwl_fail(e, errno, "cannot pin a thread to each CPU: %s", strerror(errno));

@@ -9,8 +9,8 @@
 #include "bench/scale/counters.h"
 #include "bench/scale/workers.h"
 
-#define LOST_SHARE 0.02 /* of the wall's time a task may be off its CPU … */
-#define LOST_NS 50000   /* … and this much more: the barrier, a timer tick */
+#define LOST_SHARE 0.02 /* fraction of the wall time that a task may be off its CPU … */
+#define LOST_NS 50000   /* … plus this much: the barrier, a timer tick */
 #define OVERLAP 0.9     /* of the time from the first start to the last end */
 
 struct worker {
@@ -30,7 +30,7 @@ struct crew {
 	struct worker w[];
 };
 
-/* Spinning, not sleeping: a wake-up takes longer than some of what is measured. */
+/* Spins, because a wake-up takes longer than some of what is measured. */
 static void start_line(struct crew *c)
 {
 	unsigned n = atomic_load(&c->active);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What ends here, by CPU: at the egress of a veth, where the kernel has no dummy device; and at the
- * far end of the veth that XDP redirects to.
+ * Counts and drops frames, per CPU: at the egress of a veth, if the kernel has no dummy device; and
+ * at the far end of the veth to which XDP redirects.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>

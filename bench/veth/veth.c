@@ -13,10 +13,10 @@
 #include "bench_sink.skel.h"
 
 #define WAIT_US 500
-#define WAITS 1000 /* without a new frame: ksoftirqd may wait long for its turn */
+#define WAITS 1000 /* without a new frame: ksoftirqd may have to wait long for the CPU */
 #define TCX_EGRESS ((enum bpf_attach_type)47)
 
-static struct bench_sink *counters; /* of what no device counts */
+static struct bench_sink *counters; /* for frames that no device counts */
 static bool is_dummy;
 
 static int shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -31,7 +31,7 @@ static int shell(const char *fmt, ...)
 	return system(cmd) ? -EINVAL : 0;
 }
 
-/* No neighbours there either, as on a dummy device. */
+/* Without neighbours, like a dummy device. */
 static int make_own_sink(void)
 {
 	int fd;
@@ -41,10 +41,10 @@ static int make_own_sink(void)
 		return -EINVAL;
 	fd = bpf_link_create(bpf_program__fd(counters->progs.swallow), (int)bench_sink_ifindex(),
 			     TCX_EGRESS, NULL);
-	return fd < 0 ? -errno : 0; /* until the process ends */
+	return fd < 0 ? -errno : 0; /* stays open until the process ends */
 }
 
-/* A dummy device takes no frames of XDP; a veth does where its far end has a program. */
+/* A dummy device does not accept frames from XDP; a veth does if its far end has a program. */
 int bench_xdp_sink_add(unsigned queues)
 {
 	int r = bench_veth_add(BENCH_XDP_SINK, queues);
@@ -76,7 +76,7 @@ int bench_own_net(void)
 {
 	if (unshare(CLONE_NEWNET))
 		return -errno;
-	return shell(/* no frames but ours */
+	return shell(/* no other frames */
 		     "sysctl -q -w net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1");
 }
 
@@ -143,7 +143,7 @@ int bench_hold_xdp(int prog)
 	return fd < 0 ? -errno : 0;
 }
 
-/* Columns of /proc/net/dev: 0 bytes, 1 packets received; 8 bytes, 9 packets sent. */
+/* Columns of /proc/net/dev: 0: bytes, 1: packets received; 8: bytes, 9: packets sent. */
 static unsigned long long dev_column(const char *dev, int column)
 {
 	unsigned long long n = 0;
