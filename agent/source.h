@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the desired policy comes from: the seam for whatever may say so: a file (source_file.c),
- *and once a root is enrolled signed documents (documents/desired.c). A source gives
+ * Where the desired policy comes from, the interface of its sources: a file (source_file.c), or
+ * signed documents once a root is enrolled (documents/desired.c). A source gives
  *
  *	bytes	the whole document, exactly as it was written. They are checked, put in force and
  *		kept by reconcile.c and accept.c; a source judges nothing and keeps nothing;
  *	a name	of the document, for people: errors begin with it, the accepted copy and `status`
  *		tell it. A path; of a store, where it is and which version it gave last;
  *	a wake-up when there may be other bytes. It may come too often, and where it does not come
- *at all the source is asked every minute.
+ *		at all the source is asked every minute.
  *
  * That it has nothing to say, or cannot be asked, is an error of load: then what was accepted last
  * holds on. Who may write the document, and how it is signed, is the source's to check before load

@@ -5,12 +5,12 @@
  * come as arguments (tests/unit/agent/docs_test.c).
  *
  * What holds is a function of the memory (signed/memory.h) and of the bytes of the documents that
- *it names. So there is one moment at which a document is taken: the rename of the memory's file.
- * Before it nothing has happened; after it, whoever is killed does at the next start what is
- *missing.
+ * it names. So there is one moment at which a document is taken: the rename of the memory's file.
+ * Before it nothing has happened; if bwlimitd is killed after it, the next start does what is
+ * missing.
  *
  *	opens	bytes to disk, memory, effect: what is in force is never more than what is
- *remembered, so no older document is taken after it
+ *		remembered, so no older document is taken after it
  *	closes	effect, journal, memory: closed before it is called taken, and killed in between it
  *		is closed, by the journal also over a reboot, and comes again
  */

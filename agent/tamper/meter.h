@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One counter of a device against what was let out by it, at one look a second. Of what was let out
- * METER_WAY looks ago nothing is on the way any more: fq keeps a packet for 10 s at most, a device
- *tells of it a second later. So
+ * Compares one counter of a device with what was let out through it, once a second. Nothing that
+ * was let out METER_WAY looks ago is still on the way: fq keeps a packet for 10 s at most, and the
+ * device counts it up to a second later. So
  *
  *	sent - out now  <=  gone past - lost  <=  sent - out METER_WAY looks ago
  *
  * The lowest right side so far is the measure: a left side above it means that more has gone past
- *since. What is lost makes room for as much as that, until little has been let out for METER_WAY
- *looks; so does what is on the way at the start. Until METER_WAY looks have been made nothing is
- *known.
+ * since. What is lost makes room for as much as that, until little has been let out for METER_WAY
+ * looks; so does what is on the way at the start. Nothing is known before METER_WAY looks.
  */
 #ifndef BWL_AGENT_TAMPER_METER_H
 #define BWL_AGENT_TAMPER_METER_H

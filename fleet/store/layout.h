@@ -13,9 +13,10 @@
  *	PREFIX/node/TRAY/out/status
  *	PREFIX/node/TRAY/out/at		where it serves its numbers, ADDR:PORT, under its lease
  *	PREFIX/pending/…		as PREFIX/: documents that wait for signatures; no tray
- *reads it PREFIX/controller/…		the controllers' own: no tray reads it
+ *				reads them
+ *	PREFIX/controller/…		the controllers' own: no tray reads it
  *
- * Every range ends in '/': that of tray1 has nothing of tray10.
+ * Every range ends in '/', so the range of tray1 does not include tray10.
  */
 #ifndef BWL_FLEET_LAYOUT_H
 #define BWL_FLEET_LAYOUT_H

@@ -8,9 +8,9 @@
  *	source -> zone -> peers of that zone and those host ports -> host port -> node -> sink
  *
  * with these amounts as capacities, and an edge from source to sink: flow records that leave. A
- *peer that limits host ports stands alone, and its edges to these have capacities, too. It never
- *falls with t, so the time is found by bisection. It errs towards the thief: each limit is taken at
- *its best moment.
+ * peer that limits host ports stands alone, and its edges to these have capacities, too. It never
+ * falls with t, so the time is found by bisection. It errs towards the thief: each limit is taken
+ * at its best moment.
  */
 #include <errno.h>
 #include <math.h>

@@ -2,13 +2,13 @@
 /*
  * The store by hand, for tests: bwl-store SERVER CA CERT KEY PREFIX VERB…
  *
- *	status [twice]		version and leader, and whether the version is one that is taken;
- *asked over one connection
- *	publish TRAY KIND NAME	standard input; TRAY - is all of them. Prints the revision
+ *	status [twice]		version and leader, and whether the version is accepted; asked over
+ *				one connection
+ *	publish TRAY KIND NAME	standard input; TRAY -: all trays. Prints the revision
  *	fetch TRAY KIND NAME	to standard output
  *	fetch-big TRAY KIND NAME
- *	lead NAME	runs for leader with a lease of 3 s that it does not keep; once it leads
- *each line of standard input is put at PREFIX/all/led, behind its fence
+ *	lead NAME	runs for leader with a lease of 3 s that it does not renew; once it leads,
+ *		each line of standard input is put at PREFIX/all/led, with its fence
  */
 #include <stdio.h>
 #include <stdlib.h>

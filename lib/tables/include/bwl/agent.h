@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How tools talk to bwlimitd: stream sockets at paths, which no network namespace hides. Each
- *message is a line of JSON.
+ * message is a line of JSON.
  *
  * Orders: a connection is one request and one answer. A tool that gets no answer does what closes
  * by itself; what opens something is not done for a client that has hung up.
