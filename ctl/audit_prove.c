@@ -33,7 +33,9 @@ static int give_line(struct ctl *c, const char *path, uint64_t n, const char *li
 	if (!line) {
 		bwl_fail(&c->err, ENOENT, "record %llu was pruned: only its hash is in the log",
 			 (unsigned long long)n);
-		return bwl_hint(&c->err, "without --record the proof is made, for who has kept it");
+		return bwl_hint(
+			&c->err,
+			"without --record only the proof is written, for someone who has kept the record");
 	}
 	text = bwl_must(asprintf(&text, "%s\n", line) < 0 ? NULL : text);
 	r = audit_write(c, path, 0600, text);
@@ -82,7 +84,8 @@ static int audit_prove(struct ctl *c, int argc, char **argv)
 	int r = ctl_opts(c, &argc, argv, opts);
 
 	if (!r && argc != 1)
-		return ctl_usage(c, "which record? `bwlimit-ctl audit show` has their numbers");
+		return ctl_usage(
+			c, "audit prove needs a record's number: see `bwlimit-ctl audit show`");
 	if (!r)
 		r = parse_record(c, argv[0], &n);
 	if (!r)
@@ -164,7 +167,7 @@ static int audit_check_proof(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = ctl_opts(c, &argc, argv, opts);
 	if (!r && (argc != 1 || !key || !record))
-		return ctl_usage(c, "a proof, --key and --record are needed");
+		return ctl_usage(c, "audit check-proof needs a proof, --key and --record");
 	if (!r)
 		r = audit_know_witnesses(c, &wa, &w);
 	if (!r)
@@ -186,16 +189,16 @@ static int audit_check_proof(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_audit_prove_cmds[] = {
 	{ "audit", "prove",
 	  "RECORD [--witnessed FILE] [--write FILE] [--record FILE] [--key PUB] [--dir DIR]",
-	  "Print the proof that one record is in the log (c2sp.org/tlog-proof), and shows no other",
-	  "  --witnessed FILE   in the tree of this checkpoint, with its cosignatures, not of the newest one\n"
-	  "  --write FILE       the proof goes there (NAME.tlog-proof)\n"
-	  "  --record FILE      and the record there: the bytes that were hashed, and a newline\n" AUDIT_KEY_HELP
+	  "Print the proof that one record is in the log (c2sp.org/tlog-proof), without any other record",
+	  "  --witnessed FILE   use this checkpoint, with its cosignatures, instead of the newest one\n"
+	  "  --write FILE       write the proof there (NAME.tlog-proof)\n"
+	  "  --record FILE      write the record there: the bytes that were hashed, and a newline\n" AUDIT_KEY_HELP
 		  AUDIT_DIR_HELP
 	  "\nExamples:\n  bwlimit-ctl audit prove 17 --write 17.tlog-proof --record 17.json\n"
 	  "  bwlimit-ctl audit prove 17 --witnessed monday.cosigned >17.tlog-proof\n",
 	  audit_prove },
 	{ "audit", "check-proof", "FILE --key PUB --record FILE [--witness KEY… [--witnesses K]]",
-	  "Check such a proof; needs no log, and exits with 1 when it does not hold",
+	  "Check such a proof, without the log; exit code 1 if it is wrong",
 	  AUDIT_KEY_HELP
 	  "  --record FILE      the record, as `audit prove --record` or `audit show --json` wrote it\n" AUDIT_WITNESS_HELP
 	  "\nExamples:\n"

@@ -23,8 +23,8 @@ static void show_tiles(const struct ctl *c, const struct bwl_audit_tiles *t, con
 	       CTL_S(t->c.size), (unsigned long long)(t->c.size - t->was),
 	       (unsigned long long)t->written, CTL_S(t->written));
 	if (t->least)
-		printf("minimum index %llu: %llu bundle%s of records before it %s not here, as something "
-		       "in %s was pruned\n",
+		printf("minimum index %llu: %llu bundle%s of records before it %s missing, because records "
+		       "in %s were pruned\n",
 		       (unsigned long long)t->least, (unsigned long long)t->lacking,
 		       CTL_S(t->lacking), t->lacking == 1 ? "is" : "are",
 		       t->lacking == 1 ? "it" : "them");
@@ -44,7 +44,7 @@ static int audit_tiles(struct ctl *c, int argc, char **argv)
 	int r = ctl_opts(c, &argc, argv, opts);
 
 	if (!r && argc != 1)
-		return ctl_usage(c, "into which folder?");
+		return ctl_usage(c, "audit tiles needs a folder");
 	if (!r)
 		r = audit_folder(c, dir, &dir);
 	if (!r)
@@ -61,10 +61,10 @@ static int audit_tiles(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_audit_tiles_cmds[] = {
 	{ "audit", "tiles", "FOLDER [--witnessed FILE] [--key PUB] [--dir DIR]",
-	  "Write the log as static files (c2sp.org/tlog-tiles), or what is new of it",
-	  "Whoever may read FOLDER may read every record. Run it before the log prunes, by a timer:\n"
-	  "what was pruned before is left out, and named in the file `retention`.\n\n"
-	  "  --witnessed FILE   up to this checkpoint, with its cosignatures, not to the newest one\n" AUDIT_KEY_HELP
+	  "Write the log, or its new part, as static files (c2sp.org/tlog-tiles)",
+	  "Anyone who can read FOLDER can read every record. Run this from a timer, before the log is\n"
+	  "pruned: records pruned earlier are left out, and named in the file `retention`.\n\n"
+	  "  --witnessed FILE   up to this checkpoint, with its cosignatures, instead of the newest one\n" AUDIT_KEY_HELP
 		  AUDIT_DIR_HELP "\nExamples:\n  bwlimit-ctl audit tiles /srv/tray-7\n",
 	  audit_tiles },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

@@ -170,7 +170,7 @@ const struct drill_evasion drill_evasions[] = {
 	{ "VLAN that is not listed", BWL_R_VLAN, in_vlan },
 	{ "source route", BWL_R_SOURCE_ROUTE, by_source_route },
 	{ "length beyond the frame", BWL_R_MALFORMED, longer_than_it_is },
-	{ "no version of IP", BWL_R_MALFORMED, of_no_version },
+	{ "unknown version of IP", BWL_R_MALFORMED, of_no_version },
 	{ "header cut short", BWL_R_MALFORMED, cut_short },
 	{ NULL, 0, NULL },
 };

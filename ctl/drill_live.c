@@ -124,7 +124,7 @@ static int try_evasion(struct drill *d, const struct drill_evasion *x)
 
 	drill_frame(&d->ends, len, frame);
 	if (!x->make(&d->ends, frame, &len)) {
-		found(d, x->name, x->reason, "skipped", "this policy leaves none to try");
+		found(d, x->name, x->reason, "skipped", "not possible with this policy");
 		return 0;
 	}
 	r = count(d, &was);
@@ -141,9 +141,10 @@ static int try_evasion(struct drill *d, const struct drill_evasion *x)
 	else if (is.frames != was.frames)
 		judge(d, x->name, x->reason, false, "it was charged and let through");
 	else if (counted(d, x->reason) - before < TRIES)
-		judge(d, x->name, x->reason, false, "it was dropped, and not counted as this");
+		judge(d, x->name, x->reason, false,
+		      "it was dropped, but not counted under this reason");
 	else
-		judge(d, x->name, x->reason, true, "dropped, and counted as this");
+		judge(d, x->name, x->reason, true, "dropped, and counted under this reason");
 	return 0;
 }
 
@@ -216,17 +217,17 @@ static int try_limit(struct drill *d)
 		return r;
 	now = bwl_now_ns();
 	d->allowed = burst + (uint64_t)((double)rate / 8e9 * (double)(now - begin));
-	snprintf(text, sizeof(text), "%llu bytes were offered, %llu passed, %llu may in this time",
+	snprintf(text, sizeof(text), "%llu bytes offered, %llu passed, %llu allowed in this time",
 		 (unsigned long long)sent, (unsigned long long)(is.bytes - was.bytes),
 		 (unsigned long long)d->allowed);
 	judge(d, "more than the grant", BWL_R_PEER_RATE,
 	      is.bytes - was.bytes <= d->allowed && is.drop_frames > was.drop_frames &&
 		      is.frames > was.frames,
 	      text);
-	snprintf(text, sizeof(text), "%llu frames were tried, %llu are counted at the peer",
+	snprintf(text, sizeof(text), "%llu frames tried, %llu counted at the peer",
 		 (unsigned long long)(sent / LARGE),
 		 (unsigned long long)(is.frames - was.frames + is.drop_frames - was.drop_frames));
-	judge(d, "a frame that is counted twice, or never", 0,
+	judge(d, "a frame counted twice, or not at all", 0,
 	      is.frames - was.frames + is.drop_frames - was.drop_frames == sent / LARGE, text);
 	return 0;
 }
@@ -264,7 +265,7 @@ static int try_all(struct drill *d)
 
 	judge(d, "a port without its program", 0, attached,
 	      attached ? "it is attached"
-		       : "it is not attached: what it says here holds for nobody");
+		       : "it is not attached: its verdicts here apply to no traffic");
 	judge(d, "a grant that drops nothing", 0, d->peer->mode != BWL_MODE_MONITOR,
 	      d->peer->mode == BWL_MODE_MONITOR ? "the grant's mode is monitor" : "it drops");
 	if (s != BWL_STAND_LIVE) {
@@ -272,9 +273,9 @@ static int try_all(struct drill *d)
 		      bwl_standing_name(s));
 		return 0;
 	}
-	r = try_one(d, "a frame that may pass", false);
+	r = try_one(d, "a permitted frame", false);
 	if (!r)
-		r = try_one(d, "a fragment for nothing", true);
+		r = try_one(d, "a fragment free of charge", true);
 	for (const struct drill_evasion *x = drill_evasions; !r && x->name; x++)
 		r = try_evasion(d, x);
 	return r ? r : try_limit(d);
@@ -347,8 +348,8 @@ static int drill(struct drill *d)
 		"drill at host port %s ended: %llu frames, %llu bytes, charged to peer %s: %u held, %u failed, %u skipped%s",
 		d->port_name, (unsigned long long)d->frames, (unsigned long long)d->bytes,
 		d->peer_name, d->held, d->failed, d->skipped,
-		r             ? "; it could not go on"
-		: ctl_stopped ? "; it was told to end"
+		r             ? "; it failed before its end"
+		: ctl_stopped ? "; it was interrupted"
 			      : "");
 	if (r)
 		return r;
@@ -376,7 +377,7 @@ static int find_peer(struct drill *d)
 		ctl_view_no_peer(d->c, &d->v, d->peer_name);
 		return bwl_hint(
 			&d->c->err,
-			"give the policy a peer for it: name: drill, an address of nobody, and a small grant");
+			"add a peer for drills to the policy: name: drill, an unused address and a small grant");
 	}
 	l = &d->peer->grant;
 	if (!l->present || l->rate_bps == BWL_NO_RATE)
@@ -386,7 +387,7 @@ static int find_peer(struct drill *d)
 	    (double)MOST_BYTES)
 		return bwl_fail(
 			&d->c->err, E2BIG,
-			"peer %s: at %s a drill of this time would be charged more than 1gb",
+			"peer %s: at %s a drill of this length would be charged more than 1gb",
 			d->peer_name, bwl_format_rate(l->rate_bps, t));
 	return 0;
 }
@@ -434,7 +435,7 @@ static int must_be_logged(struct ctl *c)
 
 	if (!r && !l) {
 		bwl_fail(&c->err, ENOENT,
-			 "a drill is announced in the audit log, and there is none");
+			 "a drill must be announced in the audit log, but there is none");
 		r = bwl_hint(&c->err, "bwlimit-ctl audit init");
 	}
 	bwl_audit_close(l);
@@ -457,7 +458,7 @@ static int live(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (argc != 1)
-		return ctl_usage(c, "say at which host port");
+		return ctl_usage(c, "drill live needs a host port");
 	d.port_name = argv[0];
 	if (strncmp(d.peer_name, MARK, strlen(MARK)))
 		return ctl_usage(
@@ -468,7 +469,7 @@ static int live(struct ctl *c, int argc, char **argv)
 	if (for_text && bwl_parse_time(for_text, &d.for_ns, &c->err))
 		return CTL_USAGE;
 	if (d.for_ns < LEAST_NS || d.for_ns > MOST_NS)
-		return ctl_usage(c, "--for %.32s: 1s to 60s", for_text);
+		return ctl_usage(c, "--for %.32s: must be 1s to 60s", for_text);
 	r = must_be_logged(c);
 	if (!r)
 		r = ctl_view_open(c, false, &d.v);
@@ -509,7 +510,7 @@ static json_t *read_report(struct ctl *c, const char *note, size_t len)
 	if (!json_is_object(o) ||
 	    strcmp("drill-live", json_string_value(json_object_get(o, "kind")) ?: "")) {
 		json_decref(o);
-		bwl_fail(&c->err, EBADMSG, "it is signed, and no report of a drill");
+		bwl_fail(&c->err, EBADMSG, "it is signed, but is not the report of a drill");
 		return NULL;
 	}
 	return o;
@@ -532,7 +533,8 @@ static int verify(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (argc != 1 || !key)
-		return ctl_usage(c, "say which report, and --key: the audit log's public key");
+		return ctl_usage(
+			c, "drill verify needs a report and --key, the audit log's public key");
 	r = audit_take_key(c, NULL, key, &k);
 	if (!r)
 		r = audit_read(c, argv[0], note, sizeof(note), &len);
@@ -566,20 +568,21 @@ static int verify(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_drill_live_cmds[] = {
 	{ "drill", "live", "PORT [--to PEER] [--for TIME] [--write FILE]",
 	  "Try evasions on the program of a host port in use",
-	  "The program that is attached judges frames that no host sent: with the maps, counters and clock of the\n"
-	  "port's traffic, but what it lets pass is not sent. All is charged to PEER, whose name begins with 'drill':\n"
-	  "give the policy one, with an address of nobody and a small grant. Announced in the audit log, which must be\n"
-	  "there; one at a time; as root, on the DPU. The port's counters have frames then that its device never received.\n"
+	  "The attached program judges frames that no host sent, with the maps, counters and clock of the port's\n"
+	  "traffic. Frames that it lets pass are not sent. Everything is charged to PEER, whose name begins with\n"
+	  "'drill': add one to the policy, with an unused address and a small grant. Needs root on the DPU and an\n"
+	  "audit log, where the drill is announced; one drill at a time. Afterwards the port's counters include\n"
+	  "frames that its device never received.\n"
 	  "Exit code 0: all held.\n\n"
-	  "  --to PEER     charged to it (drill)\n"
-	  "  --for TIME    how long twice the grant's rate is offered: 1s to 60s (5s)\n"
-	  "  --write FILE  the report, signed with the audit log's key\n\n"
+	  "  --to PEER     the peer to charge (drill)\n"
+	  "  --for TIME    how long to offer twice the grant's rate: 1s to 60s (5s)\n"
+	  "  --write FILE  write the report, signed with the audit log's key\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl drill live pf0hpf\n"
 	  "  bwlimit-ctl drill live pf0hpf --for 30s --write /root/drill.report\n",
 	  live },
 	{ "drill", "verify", "REPORT --key PUB", "Check who signed the report of a drill",
-	  "Exit code 0: the key signed it, and all held.\n\n"
+	  "Exit code 0: signed by the key, and all held.\n\n"
 	  "  --key PUB     the public key that `audit init` printed, or a file with it\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl drill verify drill.report --key tray-7.pub\n",

@@ -92,11 +92,11 @@ static int write_all(struct ctl *c, struct evidence_from *f, const char *dir, st
 	if (!r && !x->written) {
 		bwl_fail(
 			&c->err, ENOENT,
-			"the audit log has no such interval that can be shown: %zu were asked for and have gone",
+			"the audit log has no interval of this range whose flows are still kept: %zu have lost them",
 			x->gone);
 		return bwl_hint(
 			&c->err,
-			"bwlimitd enters them where flows are recorded and the audit log is on");
+			"bwlimitd enters intervals while flows are recorded and the audit log is on");
 	}
 	if (!r)
 		r = evidence_write(dir, EVIDENCE_CHECKPOINT, EVIDENCE_FOR_ALL, f->log.note,
@@ -158,7 +158,7 @@ static int evidence_export(struct ctl *c, int argc, char **argv)
 	bwl_audit("evidence export: %zu intervals", x.written);
 	if (!c->json) {
 		printf("%zu intervals in %s%s\n", x.written, argv[0],
-		       x.gone ? "; others have gone" : "");
+		       x.gone ? "; others have lost their flows" : "");
 		return 0;
 	}
 	doc = bwl_doc("evidence-export");
@@ -170,40 +170,41 @@ static int evidence_export(struct ctl *c, int argc, char **argv)
 
 #define FROM_HELP                                                                                  \
 	"  --state-dir DIR    of bwlimitd; --dir DIR: of the audit log\n"                          \
-	"  --checkpoint FILE  prove by this one, with its witnesses' signatures (the log's\n"      \
-	"                     newest)\n"
+	"  --checkpoint FILE  proofs for this checkpoint, with its witnesses' signatures (the\n"   \
+	"                     log's newest)\n"
 #define TRUST_HELP AUDIT_KEY_HELP AUDIT_WITNESS_HELP
 
 const struct ctl_cmd ctl_evidence_cmds[] = {
 	{ "evidence", "export",
 	  "[--from N] [--to N] [--since TIME] [--state-dir DIR] [--dir DIR] [--checkpoint FILE] DIR",
 	  "Flow records for an auditor: sums under pseudonyms, and the log's proofs",
-	  "Into a new folder: of each interval the log's entry, its proof and its peers, without\n"
-	  "names, addresses or records.\n"
-	  "  --from N, --to N   of these intervals (`sequence` in their files)\n"
-	  "  --since TIME       that ended no longer ago\n" FROM_HELP "\nExamples:\n"
+	  "Writes to a new folder, for each interval, the log's entry, its proof and its peers,\n"
+	  "without names, addresses or records.\n"
+	  "  --from N, --to N   only these intervals (`sequence` in their files)\n"
+	  "  --since TIME       only intervals that ended within this time\n" FROM_HELP
+	  "\nExamples:\n"
 	  "  bwlimit-ctl evidence export --since 24h --checkpoint cosigned /tmp/monday\n",
 	  evidence_export },
 	{ "evidence", "open",
 	  "--interval N [--flow N | --peer NAME] [--to N] --write FILE [--state-dir DIR] [--dir DIR] [--checkpoint FILE]",
-	  "Show one record, one peer or one interval, with what proves it",
-	  "And nothing else.\n"
-	  "  --interval N       this one (`sequence` in its file); --to N: and those up to it\n"
-	  "  --flow N           its Nth flow or remainder, as its file has them\n"
-	  "  --peer NAME        all of a peer\n"
-	  "  --write FILE       a new file, for whoever asked\n" FROM_HELP "\nExamples:\n"
+	  "Show one record, one peer or one interval, with its proof",
+	  "Nothing else is shown.\n"
+	  "  --interval N       this interval (`sequence` in its file); with --to N: up to that one\n"
+	  "  --flow N           only its Nth flow or remainder, in the order of its file\n"
+	  "  --peer NAME        only this peer's records\n"
+	  "  --write FILE       a new file, for whoever asked for it\n" FROM_HELP "\nExamples:\n"
 	  "  bwlimit-ctl evidence open --interval 4711 --flow 17 --write record.json\n"
 	  "  bwlimit-ctl evidence open --interval 4711 --to 5000 --peer tray-3 --write tray-3.json\n",
 	  evidence_open },
 	{ "evidence", "challenge",
 	  "--seed-from CHECKPOINT --draws N [--nonce TEXT] [--witness KEY]… [--witnesses K] --write FILE [--state-dir DIR] [--dir DIR] DIR",
-	  "Show the records of bytes that are drawn at random",
-	  "Of intervals that were exported: DIR is what the auditor was given. What is drawn follows\n"
-	  "from the checkpoint, from what the auditor's witnesses signed it with, and from a text of\n"
-	  "his own, which he says when he has the folder: 300 draws find 1 % of false bytes with 95 %.\n"
-	  "  --seed-from FILE   that checkpoint, as `export --checkpoint` had it\n"
-	  "  --draws N          so many bytes\n"
-	  "  --nonce TEXT       what the auditor said\n" AUDIT_WITNESS_HELP
+	  "Show the records of bytes drawn at random",
+	  "From exported intervals: DIR is the folder that the auditor was given. The draw follows from\n"
+	  "the checkpoint, from its signatures by the auditor's witnesses, and from a text that the\n"
+	  "auditor chooses once he has the folder. 300 draws find 1 % of false bytes with 95 % certainty.\n"
+	  "  --seed-from FILE   the checkpoint given to `export --checkpoint`\n"
+	  "  --draws N          number of bytes to draw\n"
+	  "  --nonce TEXT       the auditor's text\n" AUDIT_WITNESS_HELP
 	  "  --write FILE       a new file\n"
 	  "  --state-dir DIR    of bwlimitd; --dir DIR: of the audit log\n"
 	  "\nExamples:\n"
@@ -211,28 +212,28 @@ const struct ctl_cmd ctl_evidence_cmds[] = {
 	  evidence_challenge },
 	{ "evidence", "verify",
 	  "--key PUB [--witness KEY]… [--witnesses K] [--seed-from CHECKPOINT --draws N [--nonce TEXT]] [--whole] DIR|FILE…",
-	  "Check what was exported and shown, on any machine, by public keys",
-	  "Totals against counters, one interval after the other, each record that is shown, and the\n"
-	  "log's proof of each. Of several folders the oldest is named first; each leads to a\n"
-	  "checkpoint of its own, and goes on where the one before ends, or overlaps with it.\n"
-	  "Exit code 1 where something is wrong.\n" TRUST_HELP
-	  "  --seed-from FILE   the records of these draws must be among what is shown\n"
-	  "  --draws N          so many; needs the folder too\n"
-	  "  --nonce TEXT       what was said to who drew them, after the folder was there\n"
-	  "  --whole            each interval that is shown must be shown with all of its slots\n"
+	  "Check exported and shown evidence, on any machine, with public keys",
+	  "Checks totals against counters, interval by interval, each record that is shown, and the\n"
+	  "log's proof of each. Name the oldest of several folders first; each has a checkpoint of its\n"
+	  "own, and continues where the previous one ends, or overlaps with it.\n"
+	  "Exit code 1 if anything is wrong.\n" TRUST_HELP
+	  "  --seed-from FILE   the records of these draws must be among those shown\n"
+	  "  --draws N          number of draws; needs the folder, too\n"
+	  "  --nonce TEXT       the text that the auditor chose once he had the folder\n"
+	  "  --whole            every interval shown must be shown with all of its slots\n"
 	  "\nExamples:\n"
 	  "  bwlimit-ctl evidence verify --key tray-7.pub --witness w.pub --witnesses 1 monday\n"
 	  "  bwlimit-ctl evidence verify --key tray-7.pub --witness w.pub --seed-from cosigned --nonce 'dice 4 1 6' --draws 300 monday answer.json\n",
 	  evidence_verify },
 	{ "evidence", "reconcile",
 	  "--sender-key PUB --receiver-key PUB [--witness KEY]… [--witnesses K] [--cause NAME=SIZE]… SENDER RECEIVER",
-	  "Compare what one end says that it sent with what the other got",
-	  "Both files are of `evidence open --peer`: of the sender the receiver, of the receiver the\n"
-	  "sender. No more may have arrived than was sent; what did not arrive is accounted for, or\n"
-	  "named as unexplained.\n"
+	  "Compare what one end claims to have sent with what the other received",
+	  "Both files are written by `evidence open --peer`: at the sender for the receiver, at the\n"
+	  "receiver for the sender. No more may have arrived than was sent; what did not arrive is\n"
+	  "attributed to a cause, or reported as unexplained.\n"
 	  "  --sender-key PUB   the public key of the sender's audit log\n"
-	  "  --receiver-key PUB of the receiver's\n" AUDIT_WITNESS_HELP
-	  "  --cause NAME=SIZE  bytes lost by a cause that is counted elsewhere (esp-gaps,\n"
+	  "  --receiver-key PUB the public key of the receiver's\n" AUDIT_WITNESS_HELP
+	  "  --cause NAME=SIZE  bytes lost to a cause that is counted elsewhere (esp-gaps,\n"
 	  "                     xfrm-errors)\n"
 	  "\nExamples:\n"
 	  "  bwlimit-ctl evidence reconcile --sender-key a.pub --receiver-key b.pub sent.json got.json\n",

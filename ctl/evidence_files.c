@@ -88,12 +88,12 @@ int evidence_interval(const char *state_dir, const struct ev_found *x, struct ev
 	if (bwl_hash_equal(&ret->root, &x->x.root))
 		return 0;
 	bwl_fail(e, ESTALE, "interval %llu: %s", (unsigned long long)x->x.id.sequence,
-		 !ev_id_same(&ret->id, &x->x.id) ? "another one has its file now"
+		 !ev_id_same(&ret->id, &x->x.id) ? "its file belongs to another interval now"
 		 : ret->id.thinned != x->x.id.thinned
-			 ? "its flows have gone since it was entered, to make room"
-			 : "its file is not what the audit log says: it was changed");
+			 ? "its flows have been deleted since, to make room"
+			 : "its file does not match the audit log: it was changed");
 	ev_interval_free(ret);
-	return bwl_hint(e, "--flows-size of bwlimitd says how long flows are kept");
+	return bwl_hint(e, "--flows-size of bwlimitd decides how long flows are kept");
 }
 
 static int by_number(const void *a, const void *b)
@@ -160,7 +160,7 @@ static int parse_peers(struct evidence_part *p, const char *text, size_t len, st
 
 		nl = memchr(text, '\n', len);
 		if (!nl || nl - text >= EV_TEXT || p->npeers == EV_SLOTS_MOST)
-			return bwl_fail(e, EBADMSG, "peer %u has no end", p->npeers + 1);
+			return bwl_fail(e, EBADMSG, "peer %u is cut off", p->npeers + 1);
 		o = json_loadb(text, (size_t)(nl - text), JSON_REJECT_DUPLICATES, NULL);
 		if (p->npeers == room)
 			p->peer = bwl_must(

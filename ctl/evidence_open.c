@@ -114,13 +114,14 @@ static int open_all(struct ctl *c, struct evidence_from *f, const struct ask *a,
 		if (peers)
 			r = add_interval(&f->log, x, peers, to, &c->err);
 		else if (a->flow)
-			r = bwl_fail(&c->err, ENOENT, "interval %llu has %zu flows and remainders",
+			r = bwl_fail(&c->err, ENOENT,
+				     "interval %llu has only %zu flows and remainders",
 				     (unsigned long long)x->x.id.sequence, v.nrecords);
 		ev_interval_free(&v);
 	}
 	free(all);
 	if (!r && !json_array_size(to))
-		r = bwl_fail(&c->err, ENOENT, "no interval of these has anything of peer %.64s",
+		r = bwl_fail(&c->err, ENOENT, "none of these intervals has anything of peer %.64s",
 			     a->peer ? a->peer : "?");
 	return r;
 }
@@ -175,7 +176,7 @@ int evidence_open(struct ctl *c, int argc, char **argv)
 	if (!interval || !path)
 		return ctl_usage(c, "evidence open needs --interval N and --write FILE");
 	if (flow && (a.peer || to))
-		return ctl_usage(c, "--flow is of one interval, without --peer or --to");
+		return ctl_usage(c, "--flow needs a single interval, without --peer or --to");
 	if (ctl_number(c, "--interval", interval, INT64_MAX, &a.from))
 		return CTL_USAGE;
 	a.to = a.from;
@@ -271,7 +272,7 @@ static int answer(struct ctl *c, struct evidence_from *f, const struct evidence_
 			m++;
 		if (!x)
 			return bwl_fail(&c->err, ENOENT,
-					"the audit log has no interval %llu as it was exported",
+					"interval %llu in the audit log is not the exported one",
 					(unsigned long long)of->sequence);
 		r = evidence_interval(f->state_dir, x, &v, &c->err);
 		if (r)
@@ -295,7 +296,8 @@ static int read_bytes(struct ctl *c, const char *dir, struct evidence_bytes *b)
 		if (ev_entry_wrong(&part.x, part.peer, part.npeers) ||
 		    !evidence_bytes_add(b, d.n[i], &part.x, part.peer, part.npeers))
 			r = bwl_fail(&c->err, EBADMSG,
-				     "%.300s is not as it was exported: see evidence verify", dir);
+				     "%.300s has changed since its export: see evidence verify",
+				     dir);
 		evidence_part_free(&part);
 	}
 	free(d.n);

@@ -64,7 +64,8 @@ static int read_side(struct side *s, const struct ev_trust *t)
 		r = bwl_fail(&s->c->err, EBADMSG, "%.200s: %.400s", s->path, e.text);
 	else if (s->mixed || !s->intervals || s->part)
 		r = bwl_fail(&s->c->err, EBADMSG,
-			     "%.200s must be of `evidence open --peer`, of one peer", s->path);
+			     "%.200s must be written by `evidence open --peer`, for one peer",
+			     s->path);
 	else if (s->overflow)
 		r = bwl_fail(&s->c->err, EOVERFLOW, "%.200s: sums above 2^64", s->path);
 	json_decref(doc);
@@ -80,8 +81,9 @@ static int read_causes(struct ctl *c, const char *const *cause, size_t n, uint64
 	for (size_t i = 0; i < n; i++) {
 		size = strchr(cause[i], '=');
 		if (!size || size == cause[i])
-			return ctl_usage(c, "--cause %.64s: must be NAME=SIZE, as esp-gaps=12kb",
-					 cause[i]);
+			return ctl_usage(
+				c, "--cause %.64s: must be NAME=SIZE, for example esp-gaps=12kb",
+				cause[i]);
 		if (bwl_parse_size(size + 1, &bytes, &c->err))
 			return CTL_USAGE;
 		if (__builtin_add_overflow(*ret, bytes, ret))
@@ -119,17 +121,16 @@ static int say(struct ctl *c, const struct side *from, const struct side *to, ui
 		       to->peer, to->begin, to->end);
 		printf("refused   %20llu bytes, on arrival (accept)\n",
 		       (unsigned long long)refused);
-		printf("lost      %20llu bytes by causes that were named\n",
-		       (unsigned long long)causes);
+		printf("lost      %20llu bytes to the named causes\n", (unsigned long long)causes);
 		if (more)
-			puts("BAD  more arrived than was sent: one of the two does not tell the truth, or the times differ");
+			puts("BAD  more arrived than was sent: one of the two is false, or the times differ");
 		else
 			printf("%s  %llu bytes are unexplained\n", left ? "note" : "ok ",
 			       (unsigned long long)left);
 		if (from->unbalanced || to->unbalanced || from->gaps || to->gaps)
-			puts("note intervals say that they do not balance, or that something is missing");
+			puts("note some intervals report that they do not balance, or that something is missing");
 		if (from->skips || to->skips)
-			printf("note %llu times intervals between two that are shown are not: nothing of the peer was in them, or they were left out: evidence export shows which\n",
+			printf("note %llu gaps between the intervals shown: nothing of the peer was in them, or they were left out; evidence export tells which\n",
 			       (unsigned long long)(from->skips + to->skips));
 	}
 	fflush(stdout);

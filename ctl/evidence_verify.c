@@ -73,7 +73,7 @@ static void same_checkpoint(struct verify *v, size_t from, const struct bwl_chec
 		if (v->checkpoint[i].size == c->size &&
 		    bwl_hash_equal(&v->checkpoint[i].root, &c->root))
 			return;
-	snprintf(text, sizeof(text), "%s: its proof leads to another checkpoint", where);
+	snprintf(text, sizeof(text), "%s: its proof is for another checkpoint", where);
 	problem(v, text);
 }
 
@@ -97,8 +97,9 @@ static bool is_repeated(struct verify *v, uint64_t n, const struct ev_entry *x, 
 	v->repeated++;
 	if (bwl_hash_equal(&was->root, &x->root))
 		return true;
-	snprintf(text, sizeof(text), "%s: record %llu of the log is another one in a folder before",
-		 where, (unsigned long long)n);
+	snprintf(text, sizeof(text),
+		 "%s: record %llu of the log differs from that in an earlier folder", where,
+		 (unsigned long long)n);
 	problem(v, text);
 	return true;
 }
@@ -193,12 +194,12 @@ static void tie(struct verify *v, const struct ev_seen *s)
 		return;
 	if (of) {
 		snprintf(text, sizeof(text),
-			 "interval %llu: record %llu of the log is another one in the folder",
+			 "interval %llu: record %llu of the log differs from that in the folder",
 			 (unsigned long long)s->x.id.sequence, (unsigned long long)s->n);
 		problem(v, text);
 		return;
 	}
-	snprintf(text, sizeof(text), "interval %llu is not in the folder, and what is shown of it",
+	snprintf(text, sizeof(text), "interval %llu, which is not in the folder",
 		 (unsigned long long)s->x.id.sequence);
 	same_checkpoint(v, 0, &s->checkpoint, text);
 }
@@ -311,7 +312,7 @@ static int verify_draws(struct verify *v, const char *path, const char *nonce, u
 	same_checkpoint(v, 0, &c, "--seed-from");
 	free(note);
 	if (!nonce && !v->c->json)
-		puts("note without --nonce a draw is as good as the operator's honesty in choosing range and time");
+		puts("note without --nonce a draw is only as good as the operator's honesty in choosing range and time");
 	if (!v->bytes.total) {
 		problem(v, "nothing passed in these intervals: there is nothing to draw from");
 		return 0;
@@ -342,7 +343,7 @@ static void say_range(struct verify *v)
 
 	if (!x->begun)
 		return;
-	printf("     of intervals %llu to %llu, %s to %s: records %llu to %llu of the log, by its checkpoint%s of %llu records\n",
+	printf("     intervals %llu to %llu, %s to %s: records %llu to %llu of the log, proved by its checkpoint%s of %llu records\n",
 	       (unsigned long long)x->first.id.sequence, (unsigned long long)x->last.id.sequence,
 	       *x->first.id.begin ? x->first.id.begin : "?", *x->last.id.end ? x->last.id.end : "?",
 	       (unsigned long long)v->first_n, (unsigned long long)v->last_n,
@@ -351,11 +352,11 @@ static void say_range(struct verify *v)
 	if (v->repeated)
 		printf("     %llu entries are in more than one of the folders\n",
 		       (unsigned long long)v->repeated);
-	printf("     %llu boots, %llu days, %llu times the clock was set; traffic of no peer in %llu intervals (%llu bytes passed), in %llu it is not known\n",
+	printf("     %llu boots, %llu days, clock set %llu times; traffic without a peer in %llu intervals (%llu bytes passed), unknown in %llu\n",
 	       (unsigned long long)x->boots, (unsigned long long)x->epochs + 1,
 	       (unsigned long long)x->clock_steps, (unsigned long long)x->other_seen,
 	       (unsigned long long)x->other.v[EV_BYTES], (unsigned long long)x->other_unknown);
-	printf("     in mid-boot %llu counters were first seen above zero, and %llu were followed no more\n",
+	printf("     during a boot %llu counters were first seen above zero, and %llu were no longer followed\n",
 	       (unsigned long long)x->appeared, (unsigned long long)x->forgotten);
 }
 
@@ -401,13 +402,13 @@ static void say(struct verify *v)
 	json_t *o;
 
 	if (!v->c->json) {
-		printf("%s  %llu intervals, %llu bytes passed by records; %llu not balanced, %llu say that something before is missing, %llu without flows\n",
+		printf("%s  %llu intervals, %llu bytes passed by records; %llu not balanced, %llu with something missing before, %llu without flows\n",
 		       v->nproblems ? "BAD" : "ok ", (unsigned long long)x->intervals,
 		       (unsigned long long)v->passed.v[EV_BYTES], (unsigned long long)x->unbalanced,
 		       (unsigned long long)x->gaps, (unsigned long long)x->thinned);
-		printf("     %llu times a peer does not balance, for the reason that it says\n",
+		printf("     %llu times a peer does not balance, for a reason that it gives\n",
 		       (unsigned long long)x->unbalanced_peers);
-		printf("     %llu counters followed from one interval to the next; %llu times the pseudonyms changed\n",
+		printf("     %llu counters followed from one interval to the next; pseudonyms changed %llu times\n",
 		       (unsigned long long)x->counters, (unsigned long long)x->epochs);
 		say_range(v);
 		printf("     shown: %llu intervals (%llu with all slots), %llu peers (%llu with all records), %llu records; %llu draws, %llu of them not shown\n",
@@ -474,18 +475,19 @@ int evidence_verify(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = ctl_opts(c, &argc, argv, opts);
 	if (!r && (argc < 1 || !key))
-		return ctl_usage(c, "evidence verify needs --key and what is to be verified");
+		return ctl_usage(c, "evidence verify needs --key, and folders or files to verify");
 	if (!r && !seed_from != !draws)
 		return ctl_usage(c, "--seed-from and --draws go together");
 	for (int i = 0; !r && i < argc; i++)
 		v.folders += is_folder(argv[i]);
 	if (!r && draws && v.folders != 1)
 		return ctl_usage(
-			c, "--draws needs one folder, of which they are, beside what answers them");
+			c,
+			"--draws needs the folder that is drawn from, and the file that answers");
 	if (!r && nonce && !draws)
-		return ctl_usage(c, "--nonce is of --draws");
+		return ctl_usage(c, "--nonce needs --draws");
 	if (!r && v.whole && v.folders == (size_t)argc)
-		return ctl_usage(c, "--whole is of what evidence open wrote, and no such is named");
+		return ctl_usage(c, "--whole needs a file written by evidence open");
 	if (!r)
 		r = evidence_nonce(c, nonce);
 	if (!r && draws && ctl_number(c, "--draws", draws, EV_DRAWS_MOST, &ndraws))

@@ -111,8 +111,8 @@ static void print(const struct ctl *c, const struct bwl_lat_peers *l, bool on, i
 			bwl_list_add(list, &l->peer[i]);
 	rows = bwl_list_end(list);
 	if (!rows) {
-		puts(on ? "\nUp to: upper ends of powers of two. Shape: until the departure time; gate: from host port to uplink"
-			: "\nnot measured now: bwlimit-load upgrade --latency on");
+		puts(on ? "\nTimes are upper bounds, in powers of two. Shape: until the departure time; gate: from host port to uplink"
+			: "\nnot being measured: bwlimit-load upgrade --latency on");
 		return;
 	}
 	doc = bwl_doc("latency");
@@ -173,7 +173,7 @@ static int latency_show(struct ctl *c, int argc, char **argv)
 	if (!r && for_text && bwl_parse_time(for_text, &for_ns, &c->err))
 		r = CTL_USAGE;
 	if (!r && for_text && (!for_ns || for_ns > MOST_NS))
-		r = ctl_usage(c, "--for %.32s: more than nothing, and at most 1h", for_text);
+		r = ctl_usage(c, "--for %.32s: must be greater than 0, and at most 1h", for_text);
 	if (!r)
 		r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
 	if (r)
@@ -201,7 +201,7 @@ static int latency_on(struct ctl *c, int argc, char **argv)
 	int r;
 
 	if (!argc)
-		return ctl_usage(c, "say which peers");
+		return ctl_usage(c, "latency on needs peers");
 	r = ctl_view_open(c, true, &v);
 	if (r)
 		return r;
@@ -249,7 +249,7 @@ static int latency_off(struct ctl *c, int argc, char **argv)
 	int r = ctl_opts(c, &argc, argv, opts);
 
 	if (!r && all == !!argc)
-		r = ctl_usage(c, "say which peers, or --all");
+		r = ctl_usage(c, "latency off needs peers, or --all");
 	if (!r)
 		r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
@@ -263,7 +263,7 @@ static int latency_off(struct ctl *c, int argc, char **argv)
 		if (c->json)
 			ctl_print_list("latency-off", "peer_names", names_of(argc, argv));
 		else
-			puts("not measured by name any more");
+			puts("no longer measured by name");
 	}
 	bwl_pins_close(pins);
 	return r;
@@ -272,19 +272,19 @@ static int latency_off(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_latency_cmds[] = {
 	{ "latency", "show", "[NAME…] [--for TIME]",
 	  "How long packets are held up: in shape, and from host port to uplink",
-	  "Where it is measured: docs/latency.md. Of each peer that is measured by name, and of all others together.\n"
-	  "  --for TIME     of this time alone, at most 1h; without it since it began\n\n"
+	  "Where it is measured: docs/latency.md. One row per peer that is measured by name, and one for all others.\n"
+	  "  --for TIME     only during this time, at most 1h; without it, since measuring began\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl latency show\n"
 	  "  bwlimit-ctl latency show tray-3 --for 1m --json\n",
 	  latency_show },
 	{ "latency", "on", "NAME…", "Measure these peers by name",
-	  "63 at most. How the programs come to measure: docs/latency.md.\n\n"
+	  "63 at most. To make the programs measure: docs/latency.md.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl latency on tray-3 log-collector\n",
 	  latency_on },
-	{ "latency", "off", "NAME…|--all", "Measure them by name no more",
-	  "What was measured of them is forgotten.\n\n"
+	{ "latency", "off", "NAME…|--all", "Stop measuring these peers by name",
+	  "Their measurements are deleted.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl latency off tray-3\n"
 	  "  bwlimit-ctl latency off --all\n",

@@ -61,7 +61,7 @@ other=$(BWLIMIT_AUDIT_DIR=$LAB_TMP/other "$CTL" audit init --origin lab.example/
 refute "so is one by another key" checked "$LAB_TMP/report" --key "$other"
 "$CTL" audit checkpoint >"$LAB_TMP/checkpoint"
 refute "a checkpoint of the log is no report" checked "$LAB_TMP/checkpoint" --key "$key"
-check "as such" told 'no report of a drill'
+check "as such" told 'not the report of a drill'
 
 if can_judge; then
 	live --json

@@ -353,18 +353,18 @@ check "an opening of it" of_fork open here --interval "$at" --write "$AUDITOR/he
 check "and one of the other" of_fork open there --interval "$at" --write "$AUDITOR/there.json"
 check "an export of the other" of_fork export there "$AUDITOR/there"
 chmod -R a+rX "$AUDITOR/there" "$AUDITOR/here"
-two_logs() { as_auditor evidence verify --key fork.pub here there >"$LAB_TMP/said" 2>&1; [[ $? -eq 1 ]] && grep -q 'another one in a folder before' "$LAB_TMP/said"; }
+two_logs() { as_auditor evidence verify --key fork.pub here there >"$LAB_TMP/said" 2>&1; [[ $? -eq 1 ]] && grep -q 'differs from that in an earlier folder' "$LAB_TMP/said"; }
 check "two exports of two logs do not hold together" two_logs
 check "control: each holds by itself" quietly as_auditor evidence verify --key fork.pub there.json
 check "and its own beside the folder" quietly as_auditor evidence verify --key fork.pub here here.json
-of_another() { as_auditor evidence verify --key fork.pub "$@" >"$LAB_TMP/said" 2>&1; [[ $? -eq 1 ]] && grep -q 'another one in the folder' "$LAB_TMP/said"; }
+of_another() { as_auditor evidence verify --key fork.pub "$@" >"$LAB_TMP/said" 2>&1; [[ $? -eq 1 ]] && grep -q 'differs from that in the folder' "$LAB_TMP/said"; }
 check "one of another log is found beside it, whichever is named first" of_another there.json here
 
 # What the operator does with evidence is in the log; and who has lost his files can show nothing, and says why.
 check "who opened what is in the log" bash -c "'$CTL' audit show --dir '$LAB_TMP/audit' | grep -q 'evidence open interval $interval flow $row'"
 sed -i 's/"charged_bytes":[0-9]*/"charged_bytes":5/' "$STATE/flows/$(printf %016d "$interval").jsonl"
 refute "an interval whose file was changed cannot be shown" evidence open --interval "$interval" --flow "$row" --write "$AUDITOR/x.json" 2>"$LAB_TMP/why"
-check "and it says why" grep -q 'not what the audit log says' "$LAB_TMP/why"
+check "and it says why" grep -q 'does not match the audit log' "$LAB_TMP/why"
 rm "$STATE"/evidence/*.key
 refute "without the day's secret nothing can be shown any more" evidence open --interval $((interval + 1)) --write "$AUDITOR/y.json" 2>"$LAB_TMP/why"
 check "and it says so" grep -q 'secrets are kept' "$LAB_TMP/why"
