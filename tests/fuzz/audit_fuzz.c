@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a file of an audit log, and as a checkpoint and a key: items that cover the bytes in
- * order, or a refusal. What is canonical is written again to the same bytes.
+ * Any bytes as a file of an audit log, and as a checkpoint and a key: either items that cover the
+ * bytes in order, or a refusal. Canonical input is written again as the same bytes.
  */
 #include "audit/item.h"
 #include "fuzz.h"

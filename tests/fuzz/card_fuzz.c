@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as what devlink, ethtool's netlink and a driver (extack) answer, one message after the
- * other. Whatever is told, texts end, and each question of probe has an answer and a next step.
+ * Any bytes as answers of devlink, ethtool's netlink and a driver (extack), one message after the
+ * other. Whatever they contain, texts end, and each question of probe has an answer and a next
+ * step.
  */
 #include <libmnl/libmnl.h>
 #include "loader/probe_card.h"
@@ -36,7 +37,10 @@ static void read_words(const struct nlmsghdr *h)
 		must(*c >= ' ' && *c <= '~', "a terminal shows them as they are");
 }
 
-/* A copy that is as long, to the next multiple of 4, so that a sanitizer sees a read beyond. */
+/*
+ * A copy of the same length, rounded up to a multiple of 4, so that a sanitizer sees a read beyond
+ * it.
+ */
 static void one(const struct nlmsghdr *h)
 {
 	static const struct bwl_netdev d = { .ifindex = 1, .name = "p0" };
@@ -77,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	must(copy != NULL, "memory");
 	memcpy(copy, data, size);
-	/* mnl_nlmsg_ok() takes a length of 2^31 and more for a good one */
+	/* mnl_nlmsg_ok() accepts lengths of 2^31 and more */
 	for (; mnl_nlmsg_ok(h, left) && h->nlmsg_len <= (unsigned)left;
 	     h = mnl_nlmsg_next(h, &left))
 		one(h);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as what a tray says of itself, and as what controllers keep in the store. What is taken
- * is in its domain, and is written again to what says the same.
+ * Any bytes as a tray's status, and as what controllers keep in the store. What is accepted is
+ * within its domain, and is written again with the same meaning.
  */
 #include "fuzz.h"
 #include "cosign.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any payloads, signed by any of a fleet's people and its controller, one after the other: whatever
- * bwlimitd takes of them, what is to be in force reads as a policy, and ends.
+ * Any payloads, signed by any of a fleet's people and its controller, one after the other:
+ * whichever ones bwlimitd accepts, what is to be in force can be read as a policy, and ends.
  *
- * A line is a document: a digit for its type, one for who signs it (a bit for each of alice, bob
- * and the controller), and the payload.
+ * A line is a document: a digit for its type, one for its signers (a bit each for alice, bob and
+ * the controller), and the payload.
  */
 #include <bwl/doc.h>
 #include <bwl/encode.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as evidence: an interval's file that is taken adds up, what it opens is what it holds;
- * a peer that is read is written again the same; and whatever is shown, nothing is believed that
- * the log's key did not sign.
+ * Any bytes as evidence: if an interval's file is accepted, it adds up, and what it opens is what
+ * it contains; a peer that is read is written again unchanged; and nothing is believed that the
+ * log's key did not sign.
  */
 #include <string.h>
 #include "evidence/chain.h"
@@ -57,8 +57,8 @@ static void an_interval(const char *data, size_t size)
 }
 
 /*
- * As if the log had said it: a log of that entry alone, so that what is behind its signature is
- * reached.
+ * As if the log had signed it: a log with only that entry, so that the code after the signature
+ * check is reached.
  */
 static void as_if_signed(json_t *doc)
 {

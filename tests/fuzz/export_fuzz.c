@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a file of flow records: as IPFIX they are whole messages with right lengths, within
- * what an interval may become; and the same again after what was encoded was taken back.
+ * Any bytes as a file of flow records: the IPFIX output consists of whole messages with correct
+ * lengths, within the limits of an interval; and it is the same again after the encoded part was
+ * undone.
  */
 #include "export/flows/interval.h"
 #include "fuzz.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes as a filter of events: refused with a reason, or the same again from what it is as
- * text. */
+/*
+ * Any bytes as a filter of events: refused with a reason, or formatted as text and parsed again as
+ * the same.
+ */
 #include "bwl/events.h"
 #include "fuzz.h"
 

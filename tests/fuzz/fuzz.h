@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the targets share: libFuzzer's entry, and a check that ends the process. */
+/* Common to the targets: libFuzzer's entry, and a check that ends the process. */
 #ifndef BWL_TESTS_FUZZ_H
 #define BWL_TESTS_FUZZ_H
 

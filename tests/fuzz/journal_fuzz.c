@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as the journal's files: half of them as `log`, under an `end` that names the first
- * record, where there is one. It reads, or it is cut; whole records are written again to the same
- * bytes.
+ * Any bytes as the journal's files; in half of the cases as `log`, with an `end` that names the
+ * first record, if there is one. It reads them or truncates them; whole records are written again
+ * as the same bytes.
  */
 #include "journal/journal.h"
 #include "fuzz.h"

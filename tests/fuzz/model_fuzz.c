@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a document that a tray serves, and as its status: taken within bounds, or refused;
- * and what is then said of the fleet is JSON and metrics all the same.
+ * Any bytes as a document that a tray serves, and as its status: accepted within bounds, or
+ * refused; either way the fleet's documents are JSON and its metrics are valid.
  */
 #include <math.h>
 #include <string.h>
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct model_tray *t = model_tray_add(&s, "a", 1);
 	json_t *o = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
 
-	/* As it was, where nothing was a document. */
+	/* nothing changes if none of it was a document */
 	model_take_status(&s, t, &(struct status_now){ 1, 1795372260 }, (const char *)data, size);
 	model_take_top(&s, t, o, 1795372260);
 	model_take_top(&s, t, o, 1795372261);

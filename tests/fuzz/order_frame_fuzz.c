@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes in any pieces, with any number of descriptors, on the socket of bwlimitd: whatever is
- * made of them, no descriptor stays open.
+ * Any bytes in any pieces, with any number of descriptors, on the socket of bwlimitd: whatever
+ * happens to them, no descriptor stays open.
  *
- * A piece is a byte for how many descriptors come with it (of its low two bits; with the third the
- * sender goes after it), a byte for its length, and so many bytes.
+ * A piece is one byte for the number of its descriptors (the low two bits; with the third bit the
+ * sender hangs up after it), one byte for its length, and that many bytes.
  */
 #include <dirent.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a request to bwlimitd: refused with a reason, or a verb of the table and an object,
- * and of the verb policy all that it needs.
+ * Any bytes as a request to bwlimitd: refused with a reason, or a verb of the table with an object,
+ * and for the verb policy everything that it needs.
  */
 #include "agent/order_socket.h"
 #include "agent/policy_order.h"
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct policy_ask a;
 	json_t *ask;
 
-	if (size >= BWL_AGENT_LINE) /* never given to it */
+	if (size >= BWL_AGENT_LINE) /* never passed to it */
 		return 0;
 	v = order_parse(verbs, (const char *)data, size, &ask, &why);
 	if (!v) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Any bytes as a frame, through the parser of the programs compiled for the host. The first two
- * bytes say how far the frame goes on beyond what can be read, as it does in a paged skb.
- * Beside never reading beyond the end: what is parsed lies in the frame, does not depend on the
- * payload, the parser of plain frames agrees, and a shorter linear part can only make the parser
- * know less, never something else.
+ * bytes give the length of the frame beyond what can be read, as in a paged skb. The parser never
+ * reads beyond the end; what it parses is within the frame and does not depend on the payload; the
+ * parser of plain frames agrees; and with a shorter linear part it may know less, but nothing
+ * different.
  */
 #include "bpf/lib/parse.h"
 #include "bwl/policy.h"
 #include "fuzz.h"
 
 /*
- * A copy that is exactly as long, so that a sanitizer sees a read beyond the end, and where a
- * kernel would put it: two bytes on, so that the IP header is aligned.
+ * A copy of exactly that length, so that a sanitizer sees a read beyond the end, and placed as in a
+ * kernel: two bytes on, so that the IP header is aligned.
  */
 static unsigned parse(const uint8_t *data, size_t size, uint32_t frame_len, struct bwl_pkt *k)
 {
@@ -55,7 +55,7 @@ static void sane(const struct bwl_pkt *k, unsigned r, size_t size, uint32_t fram
 	must(bwl_classify(k, proto, port[0], port[1]) < _BWL_CLASS_MAX, "a class");
 }
 
-/* What may be told only with more bytes than the headers'. */
+/* Compares all except what may need more bytes than the headers. */
 static int same(struct bwl_pkt a, struct bwl_pkt b)
 {
 	a.cnp = b.cnp = a.nd = b.nd = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a policy file: read or refused, never a crash, a leak or an endless loop; what
- * was read must be written and read back to the same text, and every question about it answered.
+ * Any bytes as a policy file: read or refused, never a crash, a leak or an endless loop. What was
+ * read is written and read back as the same text, and every question about it has an answer.
  */
 #include "bwl/exfil.h"
 #include "fuzz.h"
@@ -39,7 +39,7 @@ static void use(const struct bwl_policy *p)
 	bwl_class_table(p, proto, port);
 }
 
-/* All errors rather than the first: none exactly where there is no first. */
+/* All errors instead of the first: there are some exactly if there is a first. */
 static void read_all(const uint8_t *data, size_t size, bool good)
 {
 	static struct bwl_errors all;

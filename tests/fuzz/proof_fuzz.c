@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a c2sp.org/tlog-proof: a refusal, or a proof that is written again to the same
- * bytes. It holds for the one record of the log whose key made the seeds, and for no other; nor is
- * it cosigned by more witnesses than are known, each once.
+ * Any bytes as a c2sp.org/tlog-proof: refused, or a proof that is written again as the same bytes.
+ * It holds for the one record of the log whose key made the seeds, and for no other; and it is not
+ * cosigned by more witnesses than are known, each counted once.
  */
 #include "audit/proof.h"
 #include "fuzz.h"
 
-/* Of proof.seeds: made by hand, and thrown away since. */
+/* The key of proof.seeds; its private half no longer exists. */
 #define LOG_KEY "bwlimit/seed+7277001b+ASNWQ7tRCqjjaYQrNPBebw8kPlcjtsh/Embx+tLgOpoW"
 #define RECORD                                                                                     \
 	"{\"boot\":\"076f734b-1609-45bc-81e1-3c5db9a83870\",\"by\":{\"pid\":22566,\"program\":\"bwl-auditmix\",\"uid\":0},\"event\":\"lapsed\",\"host\":true,\"n\":4,\"text\":\"host 4\",\"time\":\"2026-11-24T02:34:47.552Z\",\"up_ms\":2772387}"
@@ -18,7 +18,7 @@ static const char *const witness[] = {
 };
 #define WITNESSES (sizeof(witness) / sizeof(*witness))
 
-/* Does it hold as it is, it is the seed's but for what nobody signs. */
+/* If the proof holds, it is the seed's, except for the parts that nobody signs. */
 static void judge(const struct bwl_tlog_proof *p, const struct bwl_note_key *log,
 		  struct bwl_witnesses *w)
 {
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(!bwl_witness_key_parse(witness[i], &key, NULL), "a witness's key is one");
 		must(!bwl_witnesses_add(&w, &key, NULL), "and each is another");
 	}
-	/* exactly as long: what is read behind it is seen */
+	/* exactly that length: a read beyond it is seen */
 	text = malloc(size);
 	if (!text && size)
 		return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs a fuzz target over the files of the folders given, without libFuzzer: a regression test
- * in every build. Each file is tried whole, and cut at 64 places.
+ * Runs a fuzz target on the files of the given directories, without libFuzzer: a regression test in
+ * every build. Each file is tried whole, and truncated at 64 places.
  */
 #include <dirent.h>
 #include "fuzz.h"
@@ -22,7 +22,7 @@ static int run_file(const char *path)
 	for (unsigned i = 0; i <= 64; i++) {
 		size_t len = n * i / 64;
 
-		/* exactly as long, so that a sanitizer sees a read beyond the end */
+		/* exactly that length, so that a sanitizer sees a read beyond the end */
 		exact = malloc(len + !len);
 		memcpy(exact, buf, len);
 		LLVMFuzzerTestOneInput(exact, len);

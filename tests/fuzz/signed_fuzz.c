@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a signed document, as a payload of each type, and as the memory of what was
- * accepted. What is taken for an envelope is written again to one that says the same; nothing that
- * nobody signed is verified.
+ * Any bytes as a signed document, as a payload of each type, and as the memory of accepted
+ * documents. What is read as an envelope is written again with the same meaning; nothing unsigned
+ * is verified.
  */
 #include "fuzz.h"
 #include "signed/envelope.h"
@@ -34,7 +34,7 @@ static void envelope(const char *text, size_t size)
 	bwl_envelope_free(&w);
 }
 
-/* What is taken apart is what jansson alone makes of it. */
+/* The parsed payload is what jansson alone makes of it. */
 static void payload_json(const char *text, size_t size)
 {
 	json_t *a = bwl_payload_json(text, size);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes from a server that says it is etcd: as a stream in pieces, as each message, as a
- * header, as a key and as what names a document's parts. What is refused is refused alike whatever
- * the pieces, and nothing is kept of it.
+ * Any bytes from a server that claims to be etcd: as a stream in pieces, as each message, as a
+ * header, as a key and as the name of a document's parts. What is refused is refused whatever the
+ * pieces, and nothing of it is kept.
  *
- * The first byte says in which pieces the rest comes.
+ * The first byte decides how the rest is cut into pieces.
  */
 #include <errno.h>
 #include "fleet/store/etcd_msg.h"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes as a frame: never more of it than there is, and a frame that is cut never has more
- * headers. */
+/*
+ * Any bytes as a frame: never more of it than there is, and a shorter frame never has more headers.
+ */
 #include "tap/headers.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *copy = malloc(size + 1); /* its end is where the sanitizer sees it */
+	uint8_t *copy = malloc(size + 1); /* so that the sanitizer sees its end */
 	size_t whole, n;
 
 	must(!!copy, "memory");

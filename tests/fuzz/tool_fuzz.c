@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any text as what the vendor's tools print (tests/recordings/): texts end and can be shown. */
+/* Any text as output of the vendor's tools (tests/recordings/): texts end and can be shown. */
 #include "loader/tool_words.h"
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a packet from charon. It is refused, or it is a tree that can be written again; and
- * what was written reads back as the same tree.
+ * Any bytes as a packet from charon: refused, or a tree that is written again and reads back as the
+ * same tree.
  */
 #include "ipsec/vici.h"
 #include "fuzz.h"
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	must(json_is_object(p.msg), "a packet has a message");
 	r = bwl_vici_encode(p.op, p.name, p.msg, &out, &len, &e);
-	if (r) { /* bytes in hexadecimal are longer than they were */
+	if (r) { /* in hexadecimal bytes take more room */
 		must(r == -EMSGSIZE, "only too long");
 	} else {
 		must(((size_t)out[0] << 24 | out[1] << 16 | out[2] << 8 | out[3]) == len - 4,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a request may say to bwlimit-web, by its first byte: Host, Accept, a list of documents, a
- * time, a question as the asker gets it, or metrics for OpenMetrics. Nothing that is let in has a
- * word that is an option of its own.
+ * What a request may contain for bwlimit-web, selected by its first byte: Host, Accept, a list of
+ * documents, a time, a question as the asker gets it, or metrics for OpenMetrics. Nothing that is
+ * accepted has a word that could be an option.
  */
 #include <arpa/inet.h>
 #include "export/prometheus.h"

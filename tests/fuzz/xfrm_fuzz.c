@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Any bytes as messages of XFRM's netlink, one after the other, into the tracker. A message is
- * refused, or what is read from it is within bounds; and whatever was told, an entry is open only
+ * refused, or what is read from it is within bounds. Whatever came before, an entry is open only
  * with an SPI, and a flush of all SAs closes everything.
  */
 #include <libmnl/libmnl.h>
@@ -42,7 +42,7 @@ static void check(const struct bwl_xfrm_msg *m)
 	}
 }
 
-/* A copy that is exactly as long, so that a sanitizer sees a read beyond the end. */
+/* A copy of exactly that length, so that a sanitizer sees a read beyond the end. */
 static void one(const struct nlmsghdr *h, struct bwl_track *t)
 {
 	struct nlmsghdr *exact = malloc(h->nlmsg_len);
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	for (unsigned id = 1; id < PEERS; id += 2)
 		must(!bwl_track_peer(t, id, &remote, 4), "memory");
-	/* mnl_nlmsg_ok() takes a length of 2^31 and more for a good one */
+	/* mnl_nlmsg_ok() accepts lengths of 2^31 and more */
 	for (; mnl_nlmsg_ok(h, left) && h->nlmsg_len <= (unsigned)left;
 	     h = mnl_nlmsg_next(h, &left))
 		one(h, t);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * bwl-auditmix DIR FIRST END EVERY [BYTES]: records FIRST to END-1 for the audit log in DIR, in
- * small files and below a small size. Of EVERY one is an operator's, the others by turns a host's
- * junk and an event. Exit code 2: usage.
+ * small files and within a small total size. One in EVERY is an operator's, the others are a host's
+ * junk and an event in turn. Exit code 2: usage.
  */
 #include <stdio.h>
 #include <stdlib.h>

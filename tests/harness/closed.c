@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From a sign of tampering to the closed map:  bwl-closed PIN_DIR NETNS down DEVICE | write FILE |
- * send ADDRESS Gives the sign in the namespace and waits until every grant is revoked, or clamped,
- * at most 30 s. Prints how long that took in ns. Exit 1: it did not come.
+ * From a sign of tampering to the closed map:
+ *
+ *   bwl-closed PIN_DIR NETNS down DEVICE | write FILE | send ADDRESS
+ *
+ * Gives the sign in the namespace and waits until every grant is revoked or clamped,
+ * at most 30 s. Prints how long that took, in ns. Exit 1: it did not happen.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -42,7 +45,8 @@ static int give(const char *sign, const char *what)
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return 1;
-	sendto(fd, "", 1, 0, (struct sockaddr *)&to, sizeof(to)); /* stopped: it may say so */
+	sendto(fd, "", 1, 0, (struct sockaddr *)&to, sizeof(to)); /* may fail once everything is
+								   * stopped */
 	close(fd);
 	return 0;
 }
@@ -50,7 +54,7 @@ static int give(const char *sign, const char *what)
 int main(int argc, char **argv)
 {
 	const struct timespec pause = { .tv_nsec =
-						50000 }; /* the agent may have to run on this CPU */
+						50000 }; /* so that the agent may run on this CPU */
 	struct timespec rest = { .tv_sec = 1 };
 	int r = 1;
 	struct bwl_err e = { 0 };
@@ -77,7 +81,7 @@ int main(int argc, char **argv)
 	}
 	while (r && bwl_now_ns() - begun < PATIENCE_NS) {
 		if (!strcmp(argv[3], "write") && bwl_now_ns() - start > RETRY_NS) {
-			/* the sensor's rest was not read in between: longer */
+			/* the sensor's resting value was not read in between: wait longer */
 			put(argv[4], "0\n");
 			nanosleep(&rest, NULL);
 			rest.tv_sec++;

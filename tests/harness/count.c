@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What arrives at a device, by addresses, marker and the device's own counters: see frames.c. */
+/*
+ * Counts what arrives at a device, by addresses, marker and the device's own counters: see
+ * frames.c.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -118,10 +121,10 @@ static const char *show(uint8_t family, const uint8_t *a, char buf[INET6_ADDRSTR
 
 struct look {
 	unsigned long long bytes, frames;
-	long long before, after; /* the counters were read in between */
+	long long before, after; /* the counters were read between these */
 };
 
-/* The receive counters, read again when the CPU was away meanwhile. */
+/* The receive counters; read again if the CPU was away meanwhile. */
 static int look_at(const char *dev, struct look *l)
 {
 	char line[512], name[64];
@@ -146,8 +149,8 @@ static int look_at(const char *dev, struct look *l)
 }
 
 /*
- * What a kernel sends unasked, and no longer than it must be: ARP, IGMP, ND, MLD. A longer one is
- * not, whoever sent it.
+ * What a kernel sends by itself, at its minimum length: ARP, IGMP, ND, MLD. Anything longer does
+ * not count as that, whoever sent it.
  */
 static bool is_control(const struct key *k, const uint8_t *p, size_t n)
 {
@@ -163,7 +166,7 @@ static bool is_control(const struct key *k, const uint8_t *p, size_t n)
 	if (k->family != 6)
 		return false;
 	next = p[20];
-	if (next == 0 && n >= at + 8) { /* MLD has a router alert before it */
+	if (next == 0 && n >= at + 8) { /* MLD comes after a router alert */
 		next = p[at];
 		at += (p[at + 1] + 1) * 8;
 	}
@@ -172,7 +175,7 @@ static bool is_control(const struct key *k, const uint8_t *p, size_t n)
 
 #define FRAGMENT 44
 
-/* in_frame: tags that are not beside it. */
+/* in_frame: tags inside the frame. */
 static unsigned protocol_of(const struct key *k, const uint8_t *p, unsigned in_frame)
 {
 	p += 14 + 4 * in_frame;
@@ -181,7 +184,7 @@ static unsigned protocol_of(const struct key *k, const uint8_t *p, unsigned in_f
 	return p[6] & 0x3f || p[7] ? FRAGMENT : p[9];
 }
 
-static unsigned long long marked_of[2][256]; /* IPv4, IPv6; by protocol */
+static unsigned long long marked_of[2][256]; /* [IPv4, IPv6][protocol] */
 
 static void add_frame(struct tally *t, const uint8_t *p, size_t have, size_t n, bool tagged,
 		      const struct marker *m)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What remembers documents, made without a daemon:
+ * Writes the memory of documents without a daemon:
  *
- *	bwl-enrol DIR ROOT ENROLMENT    signed.json in DIR, of files made by `policy sign`
- *	bwl-enrol DIR DOCUMENT          one document more is remembered
+ *	bwl-enrol DIR ROOT ENROLMENT    signed.json in DIR, from files made by `policy sign`
+ *	bwl-enrol DIR DOCUMENT          remembers one more document
  */
 #include <stdio.h>
 #include <stdlib.h>

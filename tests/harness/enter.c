@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* bwl-enter STATE AUDIT: what bwlimitd does with the intervals below STATE, of a DPU that is not
- * here. */
+/*
+ * bwl-enter STATE AUDIT: does with the intervals below STATE what bwlimitd does, for a DPU that is
+ * not here.
+ */
 #include <stdio.h>
 #include <time.h>
 #include "evidence/writer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An expulsion's effects, asked for by hand (ipsec/expel.h):
+ * Causes the effects of an expulsion by hand (ipsec/expel.h):
  *
  *	bwl-expel VICI SWANCTL MS --us | NAME…
  */

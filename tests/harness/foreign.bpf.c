@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Somebody else's XDP program, for libxdp's dispatcher: drops UDP to port 7, or (FORGES) writes a
- * source of its own, 10.66.6.6, into UDP to port 77. RIVAL: wants to be first.
+ * Another party's XDP program, for libxdp's dispatcher: drops UDP to port 7, or (FORGES) writes its
+ * own source address, 10.66.6.6, into UDP to port 77. RIVAL: wants to be first.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -17,7 +17,7 @@
 #define PRIORITY 60
 #define PORT 77
 #elif defined(RIVAL)
-#define NAME a_rival /* of one priority the names decide */
+#define NAME a_rival /* with equal priority the order of names decides */
 #define PRIORITY 0
 #define PORT 7
 #else

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Multi-buffer XDP (kernel 5.18) where the kernel has it, and the same programs without where not.
- */
+/* Multi-buffer XDP (kernel 5.18) if the kernel has it; otherwise the same programs without it. */
 #ifndef BWL_TEST_FRAGS_H
 #define BWL_TEST_FRAGS_H
 
@@ -23,13 +22,13 @@ static inline bool frags_taken(void)
 	return fd >= 0;
 }
 
-/* First of all: libbpf's own handler of the section sets the flag at load, whatever was asked. */
+/* Call first: libbpf's own handler of the section sets the flag at load, whatever was asked for. */
 static inline void frags_are_asked_for(void)
 {
 	libbpf_register_prog_handler("xdp.frags", BPF_PROG_TYPE_XDP, BPF_XDP, NULL);
 }
 
-/* After it was opened, before it is loaded. */
+/* After it is opened, before it is loaded. */
 static inline void frags_set(struct bpf_object *obj, bool frags)
 {
 	struct bpf_program *p;

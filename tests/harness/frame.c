@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Frames from words (frame.h): layers as they begin, payload, and the words of a line. */
+/* Frames from words (frame.h): the start of layers, payload, and the words of a line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static int open_layer(struct build *b, enum kind kind)
 	return 0;
 }
 
-/* One word that is no layer's field: payload. 1: not one of these. */
+/* A word that is not a layer's field: payload. Returns 1 if it is none. */
 static int payload(struct build *b, const char *word)
 {
 	struct frame *f = b->f;

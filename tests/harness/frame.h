@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames from words, so that a test says what it sends:
+ * Frames from words, so that a test shows what it sends:
  *
  *   eth vlan id=5 ip4 src=10.7.0.2 dst=10.101.0.9 udp dport=9 fill=1000
  *   vnet gso=udp size=100 eth ip6 src=fd00:7::2 dst=fd00:101::/64 udp fill=3000
  *
  * Layers follow each other as on the wire. Lengths, next protocols and checksums (IPv4, UDP, TCP,
- * ICMP, ICMPv6, IGMP) are filled in, unless a layer says otherwise (len=, type=, sum=): that is how
- * a frame lies. A checksum covers what a receiver takes for the datagram, so a len= that is too
- * short is right up to there. An address with a prefix length gets random host bits each time the
+ * ICMP, ICMPv6, IGMP) are filled in, unless a layer sets them (len=, type=, sum=): that is how to
+ * make a false frame. A checksum covers what a receiver takes as the datagram, so with a short len=
+ * it is correct up to there. An address with a prefix length gets random host bits each time the
  * frame is built.
  *
  *   vnet  gso=none|tcp4|tcp6|udp|ufo size=N hdr=N csum=START,OFFSET   (PACKET_VNET_HDR)
@@ -20,10 +20,10 @@
  *   icmp  kind= code= rest=N                igmp  kind= group=ADDR
  *   nd    kind=133…137 (first of all) flags= target=ADDR dest=ADDR sll=MAC tll=MAC
  *   arp   op= smac= sip= tmac= tip=         fill=N   hex=…   cut=N (keep the first N bytes)
- *   slice=OFFSET,BYTES   this part of the datagram as a fragment; the checksums are the whole's
+ *   slice=OFFSET,BYTES   this part of the datagram as a fragment; checksums of the whole
  *
  * sum=good|bad|zero|N: of ip4, udp, tcp, icmp, nd, igmp. fill= and options=1 are bytes of the
- * marker, where there is one.
+ * marker, if there is one.
  */
 #ifndef BWL_TEST_FRAME_H
 #define BWL_TEST_FRAME_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A frame while it is built: what the parts of frame.c share. */
+/* A frame while it is being built, shared by the parts of frame.c. */
 #ifndef BWL_TEST_FRAME_BUILD_H
 #define BWL_TEST_FRAME_BUILD_H
 
@@ -42,16 +42,16 @@ struct build {
 	char *why;
 };
 
-/* -1, with the reason where the caller finds it. */
+/* Returns -1, and stores the reason for the caller. */
 int frame_bad(struct build *b, const char *what, const char *word);
-/* What an uncharged byte looks like: the marker of this run again and again, or x. */
+/* Fills p like an uncharged packet's bytes: with this run's marker repeated, or with x. */
 void frame_fill(const struct build *b, uint8_t *p, size_t n);
 int frame_parse_hex(const char *s, uint8_t *out, size_t room, size_t *n);
 
 /* frame_field.c: key=value of the last layer. */
 int frame_set(struct build *b, struct layer *l, const char *key, const char *val);
 
-/* frame_finish.c: what the words left open, inner layers first. */
+/* frame_finish.c: fills in what the words left open, inner layers first. */
 void frame_finish(struct build *b);
 /*
  * One fragment of the datagram that the words describe, whose checksums are those of the whole:

@@ -75,7 +75,7 @@ static int set_vnet(struct build *b, const char *key, const char *val)
 	return frame_bad(b, key, val);
 }
 
-/* Options and extension data make the layer longer: only while it is the last one. */
+/* Options and extension data make the layer longer, which works only for the last layer. */
 static int set_extra(struct build *b, struct layer *l, const char *val)
 {
 	size_t n, room = FRAME_MAX - b->f->len;
@@ -107,7 +107,7 @@ static int set_nd_kind(struct build *b, struct layer *l, unsigned kind)
 	return 0;
 }
 
-/* A link-layer address option: 1 of a source, 2 of a target. */
+/* A link-layer address option: type 1 for a source, 2 for a target. */
 static int add_nd_mac(struct build *b, struct layer *l, unsigned type, const char *val)
 {
 	uint8_t *p = b->f->data + b->f->len;
@@ -122,8 +122,8 @@ static int add_nd_mac(struct build *b, struct layer *l, unsigned type, const cha
 }
 
 /*
- * An extension header full of what an uncharged byte looks like: options of type 0x1e, for
- * experiments and to be skipped by who does not know them (RFC 4727).
+ * Fills an extension header like an uncharged packet: options of type 0x1e, which is for
+ * experiments and is skipped by receivers that do not know it (RFC 4727).
  */
 static void fill_ext(const struct build *b, const struct layer *l)
 {

@@ -66,7 +66,7 @@ static unsigned protocol_of(const struct layer *next, bool six)
 	}
 }
 
-/* The IP header that a layer is under, or NULL. */
+/* The IP header above a layer, or NULL. */
 static const struct layer *ip_above(const struct build *b, size_t i)
 {
 	while (i-- > 0)
@@ -75,7 +75,7 @@ static const struct layer *ip_above(const struct build *b, size_t i)
 	return NULL;
 }
 
-/* Where a receiver takes the end to be: the frame's, or earlier where a length says so. */
+/* The end as a receiver sees it: the frame's, or an earlier one if a length field says so. */
 static size_t end_of(const struct build *b, const struct layer *l, const struct layer *ip)
 {
 	const uint8_t *p = b->f->data;
@@ -109,15 +109,15 @@ static void put_sum(const struct layer *l, uint8_t *at, uint16_t good)
 	uint16_t v = good;
 
 	if (l->sum == SUM_BAD)
-		v = good == 0x0100 ? 0x0300 : good ^ 0x0100; /* 0 would mean none */
+		v = good == 0x0100 ? 0x0300 : good ^ 0x0100; /* 0 would mean that there is none */
 	else if (l->sum == SUM_GIVEN)
 		v = l->given;
 	frame_put16(at, v);
 }
 
 /*
- * The checksum of a transport. Where the words say that a device completes it (vnet csum=), the
- * field has what the kernel puts there then: the sum of the pseudo-header, not complemented.
+ * The checksum of a transport. If the words let a device complete it (vnet csum=), the field gets
+ * what the kernel would put there: the sum of the pseudo-header, not complemented.
  */
 static void finish_transport(struct build *b, size_t i)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bwl-frames: what a thief needs to send and a judge needs to count, without bwlimit.
+ * bwl-frames: what a thief needs for sending and a judge for counting, without bwlimit.
  *
  *   bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N]   lines of frame.h on stdin
  *                                           --bypass: past queues and TC egress; --xsk: by AF_XDP
@@ -56,7 +56,7 @@ struct send_args {
 
 struct spec {
 	char *text;
-	bool fixed; /* the same bytes each time */
+	bool fixed; /* the same bytes in each frame */
 	struct frame *frame;
 };
 

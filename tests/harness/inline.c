@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bwl-inline NETNS IN OUT IFINDEX: a device that stands on the cable beyond an uplink and does what
- * hardware with packet offload does: what leaves the uplink (IN) is held against the policies and
- * SAs that the kernel holds for device IFINDEX at that moment, encrypted, dropped or let pass, and
- * sent out (OUT). It looks at nothing but that, keeps no SA of its own and knows nothing of
- * bwlimit. What comes back is decrypted where the device has an inbound SA for it, and goes to the
- * uplink with the SPI in front, out of which our netdevsim makes the SA that a driver hangs to such
- * a packet; all else as it is.
+ * bwl-inline NETNS IN OUT IFINDEX: a device on the cable beyond an uplink that behaves like
+ * hardware with packet offload. A packet that leaves the uplink (IN) is matched with the policies
+ * and SAs that the kernel has for device IFINDEX at that moment, is encrypted, dropped or let
+ * through, and is sent out (OUT). The device uses nothing else, keeps no SAs of its own and knows
+ * nothing of bwlimit. An arriving packet for which it has an inbound SA is decrypted and goes to
+ * the uplink with the SPI in front; from that our netdevsim makes the SA that a driver attaches to
+ * such a packet. Other packets go on unchanged.
  *
  * Runs in the network namespace of the DPU, whose XFRM it reads; its own devices are in NETNS.
- * Prints
- * "# ready", every cleartext that it lets out, and on SIGTERM its counters as JSON. IPv4 outside.
+ * Prints "# ready" and every cleartext packet that it lets out, and on SIGTERM its counters as
+ * JSON. IPv4 outside.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -40,8 +40,8 @@
 
 struct sa {
 	struct bwl_xfrm_sa sa;
-	uint8_t mac[6];  /* of the other end, as the DPU resolved it */
-	uint8_t key[36]; /* cipher's, then 4 bytes of salt */
+	uint8_t mac[6];  /* of the other end, as resolved by the DPU */
+	uint8_t key[36]; /* the cipher's, then 4 bytes of salt */
 	unsigned key_len;
 };
 
@@ -90,8 +90,8 @@ static int read_sa(const struct nlmsghdr *h, void *arg)
 }
 
 /*
- * Frames that TC sends have no Ethernet header of their own: with tunnels of packet offload the
- * kernel leaves it to the device, which asks the kernel for the neighbour (mlx5 does).
+ * Frames that TC sends have no Ethernet header yet: with tunnels of packet offload the kernel
+ * leaves it to the device, which asks the kernel for the neighbour (mlx5 does so).
  */
 static void resolve(struct sa *s)
 {
@@ -141,7 +141,7 @@ static int one_news(const struct bwl_xfrm_msg *m, void *arg)
 }
 
 /*
- * The kernel says what changes before the change's call returns: nothing here is older than a
+ * The kernel reports a change before the change's call returns, so this state is never older than a
  * frame.
  */
 static void be_current(struct bwl_xfrm_news *news)
@@ -219,7 +219,7 @@ static size_t encrypt(struct sa *s, const uint8_t *f, size_t len, uint8_t *out)
 	int done;
 
 	if (!memcmp(s->mac, "\0\0\0\0\0", 6))
-		resolve(s); /* was not known yet */
+		resolve(s); /* not known so far */
 	memcpy(plain, f + ETH_HLEN, inner);
 	for (i = inner; i < padded - 2; i++)
 		plain[i] = (uint8_t)(i - inner + 1);
@@ -252,7 +252,7 @@ static size_t encrypt(struct sa *s, const uint8_t *f, size_t len, uint8_t *out)
 	return ETH_HLEN + total;
 }
 
-/* The inbound SA that this frame is ESP of; NULL none. */
+/* The inbound SA of this ESP frame; NULL: none. */
 static const struct sa *sa_of(const uint8_t *f, size_t len)
 {
 	size_t total = len < ETH_HLEN + 20 ? 0 : (size_t)(f[16] << 8 | f[17]);
@@ -267,7 +267,7 @@ static const struct sa *sa_of(const uint8_t *f, size_t len)
 	return NULL;
 }
 
-/* RFC 4303 and 4106 the other way, without a replay window. What fails is not let on: 0. */
+/* RFC 4303 and 4106 in reverse, without a replay window. 0: authentication failed, drop it. */
 static size_t decrypt(const struct sa *s, const uint8_t *f, uint8_t *out)
 {
 	size_t total = (size_t)(f[16] << 8 | f[17]), padded = total - 20 - 16 - ICV, inner;
@@ -295,7 +295,10 @@ static size_t decrypt(const struct sa *s, const uint8_t *f, uint8_t *out)
 	return 20 + inner;
 }
 
-/* What the uplink gets for a frame from the wire; 0 nothing. Nobody there may say what we say. */
+/*
+ * What the uplink gets for a frame from the wire; 0: nothing. A frame from the wire cannot imitate
+ * it.
+ */
 static size_t device_in(const uint8_t *f, size_t len, uint8_t *out)
 {
 	const struct sa *s = sa_of(f, len);
@@ -317,7 +320,7 @@ static bool is_neighbour(const uint8_t *f, size_t len)
 		f[54] >= 133 && f[54] <= 136);
 }
 
-/* What goes out in its place; 0 nothing. */
+/* What goes out instead; 0: nothing. */
 static size_t device(const uint8_t *f, size_t len, uint8_t *out)
 {
 	bool v4 = f[12] == 0x08 && f[13] == 0x00, v6 = f[12] == 0x86 && f[13] == 0xdd;
@@ -367,7 +370,10 @@ static int open_dev(const char *name)
 	return s;
 }
 
-/* What this socket had no room for: seen on the cable, and then neither judged nor sent. */
+/*
+ * Frames for which this socket had no room: they were on the cable, but were neither judged nor
+ * sent.
+ */
 static unsigned lost_at(int s)
 {
 	struct tpacket_stats st = { 0 };
@@ -402,7 +408,7 @@ int main(int argc, char **argv)
 		return 1;
 	p[0] = (struct pollfd){ open_dev(argv[2]), POLLIN, 0 };
 	p[1] = (struct pollfd){ open_dev(argv[3]), POLLIN, 0 };
-	if (setns(i, CLONE_NEWNET)) /* dumps are of the DPU's */
+	if (setns(i, CLONE_NEWNET)) /* for dumps of the DPU's XFRM */
 		return 1;
 	inet = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if_indextoname(ifindex, own.ifr_name);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Is standard input JSON, and what does it say?  bwl-json [--lines] [PATH]
- * PATH is "peers.0.name"; the value is printed. Exit 1: no JSON, or no such value.
- * --lines: one object a line; PATH is then looked up in each, and printed where it is there.
+ * Checks that standard input is JSON, and reads a value from it:
+ *
+ *   bwl-json [--lines] [PATH]
+ *
+ * PATH is for example "peers.0.name"; the value is printed. Exit 1: not JSON, or no such value.
+ * --lines: one object per line; PATH is then looked up in each, and printed if it exists.
  */
 #include <jansson.h>
 #include <stdbool.h>

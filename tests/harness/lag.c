@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS FLOW-MS QUIET-MS MBIT DEST…: how
- * long after a revocation packets still come out of the wire. A child sends UDP from the host to
- * the destinations in turn, paced by fq at its device, whose queue is never empty. Each round:
- * packets flow for FLOW-MS, the revocation is written, after QUIET-MS all is quiet, for as long
- * again; then the mark is taken back and all flows again. What `bwlimit-ctl revoke` does first is
- * bwl_revoke(); this calls it, so that no program has to start in between. Says so to every peer
- * that it has an SA (the tracker's part).
+ * long packets still arrive at the wire after a revocation. A child sends UDP from the host to the
+ * destinations in turn, paced by fq at its device, whose queue is never empty. Each round: packets
+ * flow for FLOW-MS, the revocation is written, after QUIET-MS everything must be quiet for as long
+ * again; then the mark is undone and packets flow again. What `bwlimit-ctl revoke` does first is
+ * bwl_revoke(); this calls it, so that no program has to start in between. Also marks every peer as
+ * having an SA (the tracker's part).
  *
- * Prints JSON: ns from before the write, and from after it, to the last packet; the worst of all.
- * Where no packet came after the write that is negative. And how many came after it, which had been
- * waiting in the queue of the uplink: the fewest and the most of all rounds.
+ * Prints JSON: ns from before and from after the write to the last packet, the worst of all rounds;
+ * negative if no packet came after the write. Also how many packets came after it, having waited in
+ * the uplink's queue: the minimum and maximum of all rounds.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -81,7 +81,7 @@ static int send_for_ever(const char *netns, double mbit, int n, char **dest)
 		if (!inet_aton(dest[i], &to[i].sin_addr))
 			return fail(dest[i]);
 	}
-	for (i = 0;; i = (i + 1) % n) /* what the queue refuses is not missed */
+	for (i = 0;; i = (i + 1) % n) /* packets that the queue refuses are not needed */
 		if (sendto(fd, payload, sizeof(payload), 0, (void *)&to[i], sizeof(*to)) < 0 &&
 		    errno != ENOBUFS)
 			return fail("sendto");
@@ -113,7 +113,7 @@ static int rounds(struct bwl_pins *p, const char *name, int n, long flow_ms, lon
 	struct bwl_err e = { 0 };
 	int i, late = 0;
 
-	for (i = -1; i < n; i++) { /* the first: caches, neighbours, the burst */
+	for (i = -1; i < n; i++) { /* the first round warms up: caches, neighbours, the burst */
 		were = w->bss->wire_esp;
 		wait_ms(i < 0 ? 500 : flow_ms);
 		if (w->bss->wire_esp - were < fewest)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What reaches sockets, by family and protocol. Two kinds of ears: sockets as a program has them,
+ * What reaches sockets, by family and protocol. Two kinds of listeners: ordinary sockets,
  * UDP and TCP on each port (TCP by Fast Open, so that the data of a SYN alone reaches accept());
- * and raw ones, which hear whatever the kernel takes for its own, checksum right or wrong.
+ * and raw ones, which get whatever the kernel accepts as its own, checksum right or wrong.
  *
  *   udp     datagrams at a port            tcp   segments to a port, or marked (raw)
  *   open    connections accepted           icmp  echo requests, or marked (raw)
  *   raw     marked, of another protocol, or UDP to another port
- *   control marked IGMP, ND and MLD: what the kernel must hear; no program's
+ *   control marked IGMP, ND and MLD: what the kernel must receive; not a program's
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ static const char *const hear_names[H_MAX] = { "udp", "tcp", "open", "icmp", "ra
 struct ear {
 	enum hear what;
 	bool six;
-	int proto; /* of a raw socket; else 0 */
+	int proto; /* of a raw socket; otherwise 0 */
 };
 
 struct ears {
@@ -90,7 +90,7 @@ static bool listed(const struct ears *e, unsigned port)
 	return false;
 }
 
-/* What a raw socket heard, from the transport header on; H_MAX: nothing of interest. */
+/* What a raw socket received, from the transport header on; H_MAX: nothing of interest. */
 static enum hear judge(const struct ears *e, const struct ear *ear, const uint8_t *p, size_t n,
 		       bool marked)
 {

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include "marker.h"
 
-/* Until *stop: then what was heard, on standard output. */
+/* Listens until *stop is set, then prints what was received. */
 int listen_on(int nports, char **ports, const struct marker *m, const volatile sig_atomic_t *stop);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bytes of a thief: see marker.h. */
+/* A thief's bytes: see marker.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ int marker_from_env(struct marker *m)
 	return hex && *hex ? marker_set(m, hex) : 0;
 }
 
-/* How long the bytes follow the marker from its place i on. */
+/* The number of bytes that match the marker from its position i on. */
 static size_t run(const struct marker *m, size_t i, const uint8_t *p, size_t n)
 {
 	size_t k;

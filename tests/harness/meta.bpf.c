@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A host's own XDP: gives each frame metadata, and sends it into another device. And who looks
- * behind the DPU whether a frame still has some.
+ * A host's own XDP program, which gives each frame metadata and sends it into another device; and a
+ * program behind the DPU that checks whether a frame still has any.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -29,7 +29,8 @@ int meta_push(struct xdp_md *xdp)
 	return bpf_redirect(meta_out, 0);
 }
 
-__u64 look_frames, look_with, look_keyed; /* all; of these with metadata; of these with a key */
+__u64 look_frames, look_with, look_keyed; /* all frames; with metadata; with metadata that has a
+					   * key */
 
 SEC("tc")
 int meta_look(struct __sk_buff *skb)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What XDP would hand over to TC (bpf/lib/handover.h), from a host that knows everything:
+ * Forged metadata as XDP hands it to TC (bpf/lib/handover.h), from a host that knows everything:
  *
  *   bwl-meta PIN_DIR IN OUT PEER PORT SPOILT
  *
- * Frames that arrive at IN get metadata that says: of host port PORT (a port id), for PEER; and go
- * into OUT. SPOILT is one of key, generation, edits, slot, port, or none. Until standard input
- * ends.
+ * Frames that arrive at IN get metadata for host port PORT (a port id) and PEER, and go into OUT.
+ * SPOILT is one of key, generation, edits, slot, port, or none. Ends with standard input.
  *
  *   bwl-meta look DEV
  *
@@ -23,7 +22,7 @@
 #include "bwl/model.h"
 #include "meta.skel.h"
 
-/* As in bpf/lib/handover.h, which is for programs alone. */
+/* As in bpf/lib/handover.h, which only BPF programs can include. */
 struct handover {
 	__u64 key;
 	__u32 generation, edits, id;
@@ -89,7 +88,7 @@ static int look(const char *dev)
 	until_told();
 	printf("frames %llu with %llu keyed %llu\n", (unsigned long long)s->bss->look_frames,
 	       (unsigned long long)s->bss->look_with, (unsigned long long)s->bss->look_keyed);
-	hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS; /* the qdisc goes, too */
+	hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS; /* removes the qdisc, too */
 	bpf_tc_hook_destroy(&hook);
 	meta__destroy(s);
 	return 0;

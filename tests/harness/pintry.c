@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What whoever runs it can do to a pinned map: a line for each way, "WAY done" or "WAY ERRNO". What
- * is written is what was read, so that only the right to write is tried.
+ * Tries what its user can do to a pinned map: one line per way, "WAY done" or "WAY ERRNO". It
+ * writes what it has read, so that only the permission to write is tested.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -20,7 +20,9 @@ static void say(const char *way, bool failed)
 	printf("%s %s\n", way, failed ? strerrorname_np(errno) : "done");
 }
 
-/* The first entry, written back as it is; a map without one: an entry of zeros would be a change.
+/*
+ * Writes the first entry back unchanged; a map without entries is skipped, because zeros would be a
+ * change.
  */
 static void try_entry(int fd, const struct bpf_map_info *m)
 {
@@ -31,7 +33,7 @@ static void try_entry(int fd, const struct bpf_map_info *m)
 	bpf_map_get_next_key(fd, NULL, key);
 	bpf_map_lookup_elem(fd, key, value);
 	say("update", bpf_map_update_elem(fd, key, value, BPF_EXIST));
-	memset(key, 0xff, sizeof(key)); /* there is none: with the right to it ENOENT */
+	memset(key, 0xff, sizeof(key)); /* no such key: ENOENT if permitted */
 	say("delete", bpf_map_delete_elem(fd, key));
 	free(value);
 }
@@ -76,7 +78,7 @@ int main(int argc, char **argv)
 		try_fd(fd, argv[1]);
 	if (argc == 2)
 		return 0;
-	/* What would leave a mark where it succeeds. */
+	/* Ways that would leave a trace if they succeeded. */
 	if (fd >= 0)
 		say("freeze", bpf_map_freeze(fd));
 	snprintf(beside, sizeof(beside), "%s_moved", argv[1]);

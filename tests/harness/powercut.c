@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Both ends of a power cut (power_cut.py has the cut itself).
+ * Both sides of a power cut (power_cut.py makes the cut itself).
  *
- * watch: before it, says into the log of a dm-log-writes device how far each volume was released;
- * the release is read before it is said, so whatever is on disk from there on must say at least as
- * much. open: after it, opens what is there as the agent and the tools would, and goes on with it;
- * one folder for each line of standard input, so that a thousand cuts need one process.
+ * watch: before it, writes into the log of a dm-log-writes device how far each volume was released.
+ * The release is read before it is logged, so whatever is on disk from there on must contain at
+ * least that much. open: after it, opens what is there as the agent and the tools would, and
+ * continues with it; one directory per line of standard input, so that a thousand cuts need one
+ * process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 #include "agent/ledger/ledger.h"
 
 #define VOLUMES 8
-#define MARK_TEXT 400 /* a mark and its head fit a sector */
+#define MARK_TEXT 400 /* a mark with its header fits into one sector */
 
 struct watch {
 	struct bwl_pins *pins;
@@ -42,12 +43,12 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 		return;
 	bwl_limit_key(w->pins, state, w->key[w->n]);
 	for (s = w->key[w->n]; *s; s++)
-		if (*s == ' ') /* words of a message are separated by them */
+		if (*s == ' ') /* spaces separate the words of a message */
 			*s = '+';
 	w->state[w->n++] = state;
 }
 
-/* As dmsetup(8) would, without a process for each. */
+/* Like dmsetup(8), but without a process for each message. */
 static int say(int control, const char *device, const char *text)
 {
 	_Alignas(8) char

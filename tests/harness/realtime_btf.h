@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The running kernel's BTF, and in it what a PREEMPT_RT kernel has: a spinlock that is a mutex. An
- * object that is relocated against it takes itself for one on such a kernel (bwl_on_rt()).
+ * The running kernel's BTF, changed to look like a PREEMPT_RT kernel's: a spinlock is a mutex. An
+ * object that is relocated against it behaves as on such a kernel (bwl_on_rt()).
  */
 #ifndef BWL_TEST_REALTIME_BTF_H
 #define BWL_TEST_REALTIME_BTF_H
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* path: of the BTF, as long as this process lives; empty where it failed. */
+/* path: of the BTF, valid while this process lives; empty on failure. */
 static inline int realtime_btf(char path[32])
 {
 	struct btf *btf = btf__load_vmlinux_btf();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What cards answer that no machine of these tests has: written down from public documentation, as
- * `devlink` and `ethtool` print it, and made into the netlink messages that those print from. The
- * text stands above each; what it does not show (numbers of attributes) is the kernel's headers'.
+ * Answers of cards that no machine of these tests has: taken from public documentation, as
+ * `devlink` and `ethtool` print them, and made into the netlink messages behind that output. The
+ * text is above each; what it does not show (numbers of attributes) is from the kernel's headers.
  */
 #ifndef BWL_TESTS_RECORDINGS_H
 #define BWL_TESTS_RECORDINGS_H
@@ -52,7 +52,7 @@ static inline const struct nlmsghdr *recorded_eswitch(char *buf, uint16_t mode, 
 
 /*
  * Linux e890acd5ff18: "pci/0000:06:00.0: name flow_steering_mode type driver-specific values: cmode
- * runtime value smfs". With `next`, what holds after a reload (cmode driverinit) before it.
+ * runtime value smfs". With `next`, the value after a reload (cmode driverinit) comes first.
  */
 static inline const struct nlmsghdr *recorded_steering(char *buf, const char *now, const char *next)
 {
@@ -79,8 +79,8 @@ static inline const struct nlmsghdr *recorded_steering(char *buf, const char *no
 
 /*
  * Linux 390a24cbc396: "pci/0000:06:00.0/1: type eth netdev enp6s0pf0vf0 flavour pcivf pfnum 0 vfnum
- * 0 function: hw_addr 00:00:00:00:00:00 roce enable ipsec_packet disable". caps: bits of roce 1,
- * migratable 2, ipsec_crypto 4, ipsec_packet 8; told: which of them are printed.
+ * 0 function: hw_addr 00:00:00:00:00:00 roce enable ipsec_packet disable". caps: bits roce 1,
+ * migratable 2, ipsec_crypto 4, ipsec_packet 8; told: those that are printed.
  */
 static inline const struct nlmsghdr *recorded_port(char *buf, uint32_t index, uint16_t flavour,
 						   uint32_t ifindex, uint32_t caps, uint32_t told)
@@ -163,8 +163,8 @@ static inline void recorded_bits(struct nlmsghdr *h, uint16_t type, const char *
 }
 
 /*
- * ethtool(8), -k: "hw-tc-offload: off", "esp-hw-offload: on [fixed]": `can` may be switched, `on`
- * is (what is fixed is on alone).
+ * ethtool(8), -k: "hw-tc-offload: off", "esp-hw-offload: on [fixed]": `can`: may be switched; `on`:
+ * is on (a fixed one is in `on` only).
  */
 static inline const struct nlmsghdr *recorded_features(char *buf, const char *const *can,
 						       const char *const *on)
@@ -176,7 +176,8 @@ static inline const struct nlmsghdr *recorded_features(char *buf, const char *co
 	return h;
 }
 
-/* NETLINK_EXT_ACK: an error with words; the request (8 bytes of it beyond its header) comes back.
+/*
+ * NETLINK_EXT_ACK: an error with a text; the request (8 bytes of it after its header) is returned.
  */
 static inline const struct nlmsghdr *recorded_error(char *buf, const char *words, bool capped)
 {

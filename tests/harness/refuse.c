@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LD_PRELOAD: bpf(2) of a kernel that has no multi-buffer XDP, and whose verifier gives up on the
- * program BWL_REFUSE; without that on none. BWL_REFUSE_USERS: also of a kernel below 5.19, where
- * only root may call it at all.
+ * LD_PRELOAD: bpf(2) of a kernel without multi-buffer XDP, whose verifier gives up on the program
+ * BWL_REFUSE; if that is unset, on none. BWL_REFUSE_USERS: also as on a kernel before 5.19, where
+ * only root may call it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The verifier's way to say why. */
+/* Reports why, as the verifier does. */
 static long refuse(const union bpf_attr *a, const char *why, int code)
 {
 	if (a->log_level && a->log_size)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The programs, loaded and pinned, and one packet at a time through them: see rig.h. */
+/* The programs, loaded and pinned, with one packet at a time run through them: see rig.h. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static const struct frame_env env = {
 static struct rig *the_rig;
 static uint64_t clock_ns;
 
-/* In place of lib/base/clock.c. */
+/* Replaces lib/base/clock.c. */
 void (*rig_on_clock)(void);
 
 uint64_t bwl_now_ns(void)
@@ -69,7 +69,7 @@ static void unpin(void)
 	int i;
 
 	if (!the_rig || !the_rig->dir[0] || the_rig->owner != getpid())
-		return; /* nothing there, or a test's child */
+		return; /* nothing to clean up, or a test's child process */
 	for (i = 0; i < _BWL_PIN_MAX; i++) {
 		snprintf(path, sizeof(path), "%s/maps/%s", the_rig->dir, bwl_pin_name(i));
 		unlink(path);
@@ -223,7 +223,7 @@ struct bwl_pins *rig_pins(struct rig *rig)
 	return p;
 }
 
-/* Linux 5.15 refuses a run with ingress_ifindex. */
+/* Linux 5.15 refuses a test run with ingress_ifindex. */
 static bool takes_ingress(const struct rig *rig)
 {
 	struct __sk_buff skb = { .ingress_ifindex = 1 };
@@ -324,7 +324,7 @@ static void read_row(struct rig *rig, unsigned row, struct bwl_reason_count *ret
 					   out, i;
 	int c;
 
-	from--; /* a batch goes on after this key */
+	from--; /* a batch continues after this key */
 	if (bpf_map_lookup_batch(rig->pins->fd[BWL_PIN_reason], row ? &from : NULL, &out, keys,
 				 rig->percpu, &n, NULL) &&
 	    errno != ENOENT)
@@ -421,7 +421,7 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 	};
 	if (!rig_can(rig, k))
 		rig_die("this kernel's test runs know no ingress_ifindex");
-	if (!is_egress(k)) /* no program asks it there */
+	if (!is_egress(k)) /* no program reads it there */
 		skb->ingress_ifindex = rig->takes_ingress ? skb->ifindex : 0;
 	else if (k->ingress != RIG_NOWHERE)
 		skb->ingress_ifindex = (uint32_t)rig->ifindex[k->ingress];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A status as who has an audit log's key would sign it:
+ * Signs a status with an audit log's key:
  *
- *	bwl-said KEYFILE FLEET TRAY     its payload on standard input, the envelope on standard
- *output
+ *	bwl-said KEYFILE FLEET TRAY	payload on standard input, envelope on standard output
  */
 #include <stdio.h>
 #include <string.h>

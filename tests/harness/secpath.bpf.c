@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TC egress of a host port: drops what an SA still hangs to. mlx5 would take it for one to be
- * encrypted, and cut off its end (bpf/lib/inbound.h).
+ * TC egress of a host port: drops packets with an SA still attached. mlx5 would take such a packet
+ * for one to be encrypted, and cut off its end (bpf/lib/inbound.h).
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LD_PRELOAD: every fsync and fdatasync takes BWL_FSYNC_MS longer, as on a disk that is busy;
- * "never": nothing is synchronised, as by a program that forgot to. It hangs as long as the file
- * BWL_FSYNC_FILE is there.
+ * LD_PRELOAD: every fsync and fdatasync takes BWL_FSYNC_MS longer, as on a busy disk; "never":
+ * nothing is synchronised, as by a program that forgot to. It hangs while the file BWL_FSYNC_FILE
+ * exists.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* False: never. */
+/* false: never synchronise */
 static bool wait_for_disk(void)
 {
 	const char *s = getenv("BWL_FSYNC_MS"), *file = getenv("BWL_FSYNC_FILE");

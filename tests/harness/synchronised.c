@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LD_PRELOAD: a machine whose wall clock is synchronised, whatever this one's is; with
- * BWL_UNSYNCHRONISED one whose is not, with BWL_CLOCK_REFUSED one that may not be asked.
+ * LD_PRELOAD: the wall clock is synchronised, whatever this machine's is; with BWL_UNSYNCHRONISED
+ * it is not, and with BWL_CLOCK_REFUSED it may not be read.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BPF_PROG_TEST_RUN cannot bring a frame whose VLAN tag is kept beside it, as TC sees them. This
- * program pushes the tag cb[0], which the kernel keeps beside, and goes on in the program under
- * test.
+ * BPF_PROG_TEST_RUN cannot make a frame whose VLAN tag is kept beside it, as TC sees them. This
+ * program pushes the tag cb[0], which the kernel keeps beside the frame, and continues in the
+ * program under test.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One VICI command, its answer as JSON:  bwl-vici [--event NAME] SOCKET COMMAND [ARGUMENTS]
- *                                               bwl-vici --drop SOCKET TIMEOUT_MS [PEER…]
- * --drop: what revoking does (ipsec/revoke.h), with the time of each step in ns.
+ * Sends one VICI command and prints its answer as JSON:
+ *
+ *   bwl-vici [--event NAME] SOCKET COMMAND [ARGUMENTS]
+ *   bwl-vici --drop SOCKET TIMEOUT_MS [PEER…]
+ *
+ * --drop: what a revocation does (ipsec/revoke.h), with the time of each step in ns.
  * ARGUMENTS is a JSON object. --event: the command streams these; one line of JSON each. Ends
  * after 5 s at the latest. Exit 1: charon refuses or cannot be reached.
  */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The end of the wire: when the last ESP packet came, and how many. All end here. */
+/*
+ * The far end of the wire: the time of the last ESP packet, and their number. All packets end here.
+ */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/in.h>
@@ -17,7 +19,7 @@ int wire_end(struct __sk_buff *skb)
 	struct iphdr *ip = (void *)(eth + 1);
 
 	if ((void *)(ip + 1) > (void *)(long)skb->data_end || eth->h_proto != bpf_htons(ETH_P_IP))
-		return TC_ACT_OK; /* neighbours */
+		return TC_ACT_OK; /* neighbour discovery */
 	if (ip->protocol == IPPROTO_ESP) {
 		wire_last_ns = bpf_ktime_get_ns();
 		wire_esp++;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the tests ask of XFRM beside bwlimit's own commands:
+ * What the tests need from XFRM besides bwlimit's own commands:
  *   bwl-xfrm drop FIRST LAST    removes SAs and policies with these if_ids; prints both counts
- *   bwl-xfrm default            "in fwd out" of what is blocked that no policy matches, or unknown
- *   bwl-xfrm blocks IFINDEX     the families a drop policy in the device stands beneath
+ *   bwl-xfrm default            directions that block packets without a policy ("in fwd out"),
+ *                               or "unknown"
+ *   bwl-xfrm blocks IFINDEX     families for which the device has a drop policy beneath
  *   bwl-xfrm record sas|policies|news READS   raw messages: tests/fuzz/xfrm.seeds
  */
 #include <libmnl/libmnl.h>
@@ -16,7 +17,7 @@
 static int write_bytes(const struct nlmsghdr *h, void *arg)
 {
 	(void)arg;
-	fwrite(h, h->nlmsg_len, 1, stdout); /* a multiple of 4 here: all attributes are */
+	fwrite(h, h->nlmsg_len, 1, stdout); /* a multiple of 4 here, because all attributes are */
 	fflush(stdout);
 	return MNL_CB_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* By the kernel's interface alone: libxdp would attach a program of its own. */
+/* Uses the kernel's interface only: libxdp would attach its own program. */
 #include <errno.h>
 #include <linux/if_xdp.h>
 #include <net/if.h>

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* A socket on the device's first queue; -1 and errno. One a process. */
+/* A socket on the device's first queue; -1: see errno. One per process. */
 int xsk_open(const char *dev);
 /* Waits until the kernel has taken the frame. */
 int xsk_send(int fd, const void *frame, size_t len);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Every variant of the programs loads on this kernel, and none has grown by more than 5 %
- * against insns.txt: in instructions that the verifier walked (what limits a program) and in
- * instructions that are left after it (what a packet pays for). None is walked for more than
- * insns.txt says is the most, on its kernel and newer ones, and on older ones, which walk farther
- * and give up at a million.
+ * against insns.txt: in instructions that the verifier walked (which limits a program) and in
+ * instructions that remain after it (which a packet pays for). None is walked for more than the
+ * maximum in insns.txt, on its kernel and newer ones; older kernels, which walk farther and give up
+ * at a million, have a maximum of their own.
  *
  *   verifier_test INSNS.TXT CLANG-VERSION [--update]
  *
- * Strict alignment is no variant: x86-64 and arm64 kernels read unaligned fields.
+ * Strict alignment is not a variant: x86-64 and arm64 kernels read unaligned fields.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -40,21 +40,21 @@ struct row {
 struct rows {
 	struct row row[MAX_ROWS];
 	unsigned n;
-	unsigned most;        /* instructions that the verifier may walk for a program */
-	unsigned old_most;    /* and on a kernel before the one of `made_with` */
-	unsigned record_most; /* as `most`, of a variant that records */
+	unsigned most;        /* the most instructions that the verifier may walk for a program */
+	unsigned old_most;    /* the same on kernels before the one of `made_with` */
+	unsigned record_most; /* the same as `most`, for a variant that records */
 	char made_with[64];
 };
 
 struct variant {
 	const char *name;
 	bool test_clock; /* the object with the injected clock */
-	bool no_frags;   /* XDP without BPF_F_XDP_HAS_FRAGS, as on drivers without it */
-	bool by_mark;    /* the tunnel device's programs too, from the object without kfuncs */
+	bool no_frags;   /* XDP without BPF_F_XDP_HAS_FRAGS, as for drivers without it */
+	bool by_mark;    /* also the tunnel device's programs, from the object without kfuncs */
 	bool generic;    /* the copy for generic XDP, which sends nothing */
 	bool old_kernel; /* relocated against a BTF without bpf_xdp_get_buff_len() */
 	bool records;    /* flows are recorded */
-	bool measures;   /* latency */
+	bool measures;   /* latency is measured */
 	__u32 flags;     /* for all programs */
 };
 
@@ -80,7 +80,7 @@ static const struct variant variants[] = {
 
 static int cases, bad;
 static bool frags;                            /* the kernel knows multi-buffer XDP (5.18) */
-static char log_buf[MAX_PROGRAMS][LOG_BYTES]; /* one a program of an object */
+static char log_buf[MAX_PROGRAMS][LOG_BYTES]; /* one per program of an object */
 
 static void tap(bool ok, const char *variant, const char *program, const char *what)
 {
@@ -97,7 +97,7 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
 	return 0;
 }
 
-/* A BTF as of a kernel before 5.18: the enum of helpers is there, the helper is not. */
+/* A BTF as of a kernel before 5.18: the enum of helpers exists, the helper does not. */
 static int old_btf(char path[32])
 {
 	struct btf *btf = btf__new_empty();
@@ -131,7 +131,7 @@ static int set_constants(struct bpf_object *obj, const struct variant *v)
 				     .bwl_measures = v->measures,
 				     .bwl_rec_seed = 1 };
 
-	size_t size = m ? bpf_map__value_size(m) : 0; /* without the padding behind the last */
+	size_t size = m ? bpf_map__value_size(m) : 0; /* without padding after the last one */
 
 	return size && (size + 7) / 8 * 8 == sizeof(c) ? bpf_map__set_initial_value(m, &c, size)
 						       : -1;
@@ -160,7 +160,7 @@ static struct bpf_object *open_variant(const struct variant *v, const char *btf_
 		bpf_program__set_log_buf(p, log_buf[i], LOG_BYTES);
 		bpf_program__set_log_level(p, LOG_STATS);
 		i += i < MAX_PROGRAMS - 1;
-		/* By if_id they need a module's kfuncs: tests/vm has it. */
+		/* By if_id they need a module's kfuncs: tests/vm covers that. */
 		bpf_program__set_autoload(p, v->by_mark || strncmp(bpf_program__name(p),
 								   "bwl_tc_tun", 10));
 	}
@@ -170,7 +170,7 @@ static struct bpf_object *open_variant(const struct variant *v, const char *btf_
 	return NULL;
 }
 
-/* The verifier's own words: bpf_prog_info has the number since kernel 5.16. */
+/* As printed by the verifier: bpf_prog_info has this number since kernel 5.16. */
 static unsigned walked(const struct bpf_program *p)
 {
 	size_t size;
