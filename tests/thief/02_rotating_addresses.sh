@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A new address for every packet: destinations all over a /64, sources all over the host's.
+# A new address for every packet: destinations all over a /64, sources all over the host's prefix.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fragments: no ports to classify them by, first ones missing, as small as they can be.
+# Fragments: without ports to classify them by, without a first one, and as small as possible.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
@@ -8,7 +8,7 @@ attacks "1 and 2" "fragments are charged (class other) or denied, never free"
 
 thief_peers() {
 	echo "peers:"
-	# https may take all of the grant, anything else little: a fragment is anything else.
+	# https may take all of the grant, other classes little: a fragment is one of the others.
 	lab_peer alpha 1 "grant: { rate: 4mbit, burst: 150kb }, classes: { other: { rate: 200kbit, burst: 80kb } }"
 	lab_peer beta 2 "grant: { rate: 1mbit, burst: 150kb }"
 }

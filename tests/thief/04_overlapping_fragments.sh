@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Overlapping fragments, tiny first fragments, offsets that wrap: what a reassembler would
-# make of them is not what a filter saw.
+# Overlapping fragments, tiny first fragments, offsets that wrap: what a reassembler would make of them
+# differs from what a filter saw.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"

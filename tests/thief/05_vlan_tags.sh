@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# VLAN tags: not listed, nested, forged with other EtherTypes, three deep, and one that may.
+# VLAN tags: not listed, nested, with other EtherTypes, three deep, and one that is allowed.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
@@ -35,7 +35,7 @@ judges_off
 nothing_leaves "no tag is listed: nothing leaves by any device"
 no_socket_heard "and nothing ends at a socket of the DPU"
 
-# Now tag 5 may be used: alone, or twice.
+# Now tag 5 is allowed: once, or twice.
 thief_peers | lab_policy_head | sed 's/^    sources:.*/&\n    vlans: [5]/' | lab_apply
 {
 	vlan_frames $A4 $A6

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# GSO fields are the host's word: segments of one byte, of none, wrong types and headers. The
+# GSO fields are chosen by the host: segments of one byte, of none, wrong types and headers. The
 # router before the destination segments, so what is counted there is what a wire would see.
 set -uo pipefail
 # shellcheck source=thief.sh
@@ -8,7 +8,7 @@ set -uo pipefail
 attacks 2 "every segment is charged with its headers; GSO fields never lower the charge"
 thief_lab
 sleep 1
-# UDP GSO: the kernel wants a checksum to complete: start at the UDP header, 6 into it.
+# UDP GSO: the kernel needs a checksum to complete: start at the UDP header, offset 6 in it.
 v4="csum=34,6 eth ip4 src=$HOST4 dst=$A4" v6="csum=54,6 eth ip6 src=$HOST6 dst=$A6"
 t4="csum=34,16 eth ip4 src=$HOST4 dst=$A4" t6="csum=54,16 eth ip6 src=$HOST6 dst=$A6"
 judges_on

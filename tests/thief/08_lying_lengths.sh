@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Length fields that lie: IP shorter than the frame (data rides behind it), longer than it, no
+# False length fields: IP shorter than the frame (data after it), longer than it, no
 # payload at all, header lengths that point past the end.
 set -uo pipefail
 # shellcheck source=thief.sh

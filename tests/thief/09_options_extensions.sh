@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# IPv4 options and IPv6 extension headers: source routes that choose the way, chains that hide
+# IPv4 options and IPv6 extension headers: source routes that choose the path, chains that hide
 # the transport, headers as carriers.
 set -uo pipefail
 # shellcheck source=thief.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# DNS and ICMP, the classic tunnels: to a place that may have traffic, and to one that may not.
+# DNS and ICMP, the classic tunnels: to a destination with a grant, and to one without.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"

@@ -35,7 +35,7 @@ nothing_leaves "nothing leaves by any other device"
 nothing_at "nor by taking the other port's source address" wire . '^(10\.7\.1\.2|fd00:7:1::2)$'
 no_socket_heard "no socket of the DPU is reached either"
 
-# The judges are not deaf: what may go where, goes there.
+# The judges do see: permitted packets arrive there.
 judges_on
 steal --count 200 --pps 2000 <<END
 eth ip4 src=$HOST4 dst=$A4 udp fill=500

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A port that is created after the attach, with addresses and up, as a hypervisor's VF would be.
+# A port that is created after the attach, with addresses and up, like a hypervisor's VF.
 set -uo pipefail
 LAB_DESTS=2
 # shellcheck source=thief.sh
@@ -47,7 +47,7 @@ no_socket_heard "nor reaches a socket of the DPU"
 check "it is down again" lab_wait_for 3 is_down
 refute "and verify has nothing against it" uncovered
 
-# Without the guard it may be up: then verify says so, and still nothing leaves.
+# Without the guard it may be up: then verify reports it, and still nothing leaves.
 lab_stop "$guard"
 ip_in dpu link set hpf9 up
 check "verify reports a port that nobody covers" uncovered

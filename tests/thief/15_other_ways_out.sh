@@ -8,7 +8,7 @@ LAB_UPLINKS=2 LAB_DESTS=2 LAB_POLICY_UPLINKS='p0, p1'
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 attacks 1 "no byte leaves by any interface but the uplink that its grant names"
 thief_lab
-# A careless operator: the DPU's own routes lead there.
+# A careless operator: the DPU's own routes point there.
 ip_in dpu route add 10.104.0.0/16 via 10.250.0.2
 ip_in dpu route add 10.102.0.0/24 via 192.0.3.254
 ip_in dpu -6 route add fd00:104::/64 via fd00:250::2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Grant, revoke, grant: a new grant must not be a new burst, nor a new volume.
+# Grant, revoke, grant: a new grant must not bring a new burst or a new volume.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The same destination under a new name: a rename must not be a new bucket, nor a new volume.
+# The same destination under a new name: a rename must not bring a new bucket or a new volume.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"

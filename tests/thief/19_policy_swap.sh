@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Policies swapped under load: the same one, one with another limit, one without the peer, one
-# that returns by itself.
+# that reverts by itself.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"

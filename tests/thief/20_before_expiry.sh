@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Just before expiry: everything is sent in the last moments, with every tool and daemon dead,
-# and the wall clock is of no use to prolong it.
+# and moving the wall clock does not prolong it.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"

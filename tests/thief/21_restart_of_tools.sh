@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every tool again and again while traffic runs: attach, upgrade, status, verify, policy, stats.
+# Every tool is run again and again under traffic: attach, upgrade, status, verify, policy, stats.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
@@ -13,7 +13,7 @@ thief_peers() {
 thief_lab
 sleep 1.5
 judges_on
-# Until the tools are done, however long they take.
+# Until the tools have finished, however long they take.
 steal_on 120 6000 <<END
 eth ip4 src=$HOST4 dst=$A4 udp fill=1000
 eth ip6 src=$HOST6 dst=$B6 udp fill=1000

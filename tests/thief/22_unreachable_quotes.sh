@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the DPU's kernel says about what it cannot deliver quotes it, and goes to whatever source the
-# thief chose by the DPU's own routes: solicitations to addresses that the DPU has no way to, or
-# only an unreachable one, from the host and from the wire.
+# The DPU's kernel quotes what it cannot deliver, and sends that to whatever source the thief chose, by
+# the DPU's own routes: solicitations to addresses to which the DPU has no route, or only an
+# unreachable one, from the host and from the wire.
 set -uo pipefail
 LAB_DESTS=2
-# Wider than the port's own subnet, so that answers go by the default route.
+# Wider than the port's own subnet, so that answers use the default route.
 LAB_SOURCES=('10.7.0.0/16, "fd00:7::/32"')
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A port made after the attach: the DPU's own address there answers pings, payload and all, to any
-# source, by the default route; before anybody has looked at the port, or with nobody to look.
+# A port made after the attach: the DPU's own address there answers pings, with their payload, to any
+# source, by the default route; before a daemon has seen the port, or without one.
 set -uo pipefail
 LAB_DESTS=2
 # shellcheck source=thief.sh

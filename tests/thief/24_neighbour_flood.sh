@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kernel's neighbour tables have 1024 entries for all devices together: who fills them with
-# addresses of the host's own prefix keeps the operator out, and next hops from being resolved.
+# The kernel's neighbour tables have 1024 entries for all devices together: filling them with
+# addresses of the host's own prefix locks the operator out, and keeps next hops from being resolved.
 set -uo pipefail
 LAB_DESTS=2 LAB_SOURCES=('10.7.0.0/16, "fd00:7::/64"')
 # shellcheck source=thief.sh
@@ -24,7 +24,7 @@ judges_on
 steal_on 9 3000 < <(flood)
 sleep 2.5 # the tables are as full as the flood can make them
 note "neighbours at the host's port: $(entries 4) of IPv4, $(entries 6) of IPv6"
-# Every entry but the flood's has to be learnt again.
+# Every entry except the flood's must be learnt again.
 forget dpu mgmt0
 forget mgmt eth0
 forget dpu p0

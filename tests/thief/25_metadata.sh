@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What XDP has found out of a frame travels to TC in its metadata. A host's own XDP gives its frames
-# metadata that says: judged, and for alpha. Where no XDP of ours runs it reaches TC.
+# XDP passes its findings about a frame to TC in the frame's metadata. A host's own XDP gives its frames
+# metadata that claims: judged, and for alpha. Without XDP of bwlimit it reaches TC.
 set -uo pipefail
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
@@ -23,7 +23,7 @@ stolen() { # a stranger's destination, an address that is not the host's
 	echo "eth ip4 src=$HOST4 dst=$X4 udp fill=64"
 	echo "eth ip4 src=$FROM dst=$A4 udp fill=64"
 }
-# In the programs' eyes the tag is beside the frame by then: what lies at its start is the same as without one.
+# By then the tag is beside the frame for the programs: the start of the frame looks the same as without one.
 tagged() { echo "eth vlan id=9 ip4 src=$FROM dst=$A4 udp fill=64"; }
 mine() { echo "eth ip4 src=$HOST4 dst=$A4 udp fill=64"; }
 says() { # spoilt <<< frames
@@ -67,7 +67,7 @@ nothing_leaves "where XDP runs, even the true key is not"
 	something_at "while what it may send arrives" d1 "^$A4\$"
 }
 [[ -n ${THIEF_OPEN:-} ]] || {
-	# Metadata outlives TC, the last gate and a veth: who is behind them must find no key in it.
+	# Metadata survives TC, the last gate and a veth: behind them no key may be found in it.
 	exec {to}> >(exec nsenter --net="/run/netns/$LAB-net" "$LAB_BUILD/tests/harness/bwl-meta" look s0 >"$LAB_TMP/look" 2>&1)
 	looker=$!
 	lab_wait_for 60 grep -q ready "$LAB_TMP/look"

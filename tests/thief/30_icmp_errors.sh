@@ -31,7 +31,7 @@ errors4() { # source destination
 	for t in 0 8 9 10 13 14 15 16 17 18 30 37 42 43 253; do
 		echo "eth ip4 src=$1 dst=$2 icmp kind=$t fill=64"
 	done
-	# errors about something that the DPU is to believe it has sent: unreachable of all codes,
+	# errors about packets that the DPU is supposed to have sent: unreachable of all codes,
 	# source quench, redirect, time exceeded, parameter problem
 	for t in 3,0 3,1 3,2 3,3 3,4 3,13 4,0 5,0 5,1 11,0 11,1 12,0; do
 		echo "eth ip4 src=$1 dst=$2 icmp kind=${t%,*} code=${t#*,} rest=0x0a070002 ip4 src=$2 dst=$1 udp sport=9 fill=64"

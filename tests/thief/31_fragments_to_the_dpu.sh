@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fragments for the DPU to put together: whole ones, first ones whose rest never comes (the kernel
-# says so after a while, and quotes), overlapping ones; ESP's from the wire, which go up.
+# Fragments for the DPU to reassemble: complete ones, first ones without the rest (after a while the
+# kernel reports that, with a quote), overlapping ones; ESP fragments from the wire, which go up.
 set -uo pipefail
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
 attacks 1 "what the kernel says about fragments leaves by no interface"
 reach_lab
-# It waits for 30 and 60 s by default.
+# The timeouts are 30 and 60 s by default.
 lab_sysctl dpu net.ipv4.ipfrag_time=1 net.ipv6.ip6frag_time=1 net.ipv4.icmp_ratelimit=0 \
 	net.ipv6.icmp.ratelimit=0
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Group management: queries that a kernel answers with reports, reports and leaves, of all versions,
-# to all hosts, to a group and to the DPU alone; with more behind them than belongs there.
+# Group management: queries that a kernel answers with reports, and reports and leaves, of all versions,
+# to all hosts, to a group and to the DPU alone, with more data after them than belongs there.
 set -uo pipefail
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
 attacks 1 "the DPU takes part in no group management of a host or of the wire"
 reach_lab
-# A group that the DPU is in on every device, and that a query can ask for.
+# A group that the DPU has joined on every device, for queries.
 for dev in hpf0 p0 mgmt0; do
 	ip_in dpu addr add 239.1.2.3/32 dev "$dev" autojoin
 	ip_in dpu -6 addr add ff05::1:2:3/128 dev "$dev" autojoin
@@ -52,7 +52,7 @@ frames() { # sources4 sources6 DPU's-address DPU's-link-local
 		groups6 "$s" "$4" ""
 	done
 }
-# Queries and reports that the kernel took for its own: of IPv4 by a raw socket, of IPv6 by its counters.
+# Queries and reports that the kernel accepted: IPv4 by a raw socket, IPv6 by its counters.
 no_igmp() { [[ $(heard | grep -oE 'control4 [0-9]+') == 'control4 0' ]]; }
 no_mld() {
 	in_dpu nstat -asz Icmp6InGroup\* Icmp6InMLD\* | awk '{ n += $2 } END { exit n != 0 }'

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ARP and neighbour discovery, which end at the DPU: to whom they do not belong, with more in them
-# than belongs there, about addresses of other ports, and with what makes a host change its routes.
+# ARP and neighbour discovery, which end at the DPU: to wrong receivers, with more data than belongs
+# there, about addresses of other ports, and with contents that make a host change its routes.
 set -uo pipefail
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
 attacks 1 "ARP and ND end at the DPU, and change nothing there but their own entry"
 reach_lab
-# As where the underlay's routes come by advertisements; and what leads nowhere answers loudly.
+# As if the underlay's routes came by advertisements; and packets without a route cause errors.
 for dev in hpf0 p0; do lab_sysctl dpu net.ipv6.conf.$dev.accept_ra=2 net.ipv6.conf.$dev.accept_redirects=1; done
 ip_in dpu -6 route add unreachable fd00:dead::/64
 ip_in dpu -6 route add prohibit fd00:dead:1::/64
@@ -33,7 +33,7 @@ nd() { # source destination MAC
 }
 # Router advertisements with a route, a prefix, an MTU, a hop limit; redirects; solicitations.
 routers() { # link-local destination MAC
-	# reachable and retransmission time, the router's MAC, MTU 1280, a prefix to take an address of
+	# reachable and retransmission time, the router's MAC, MTU 1280, a prefix for address configuration
 	local ra=00007530000003e901010200000000010501000000000500
 	ra+=030440c0000fffff000fffff0000000020010666000000000000000000000000
 	echo "eth $3 ip6 src=$1 dst=$2 hop=255 icmp kind=134 rest=0x01080708 hex=$ra $FILL fill=16"
@@ -66,13 +66,13 @@ frames() { # sources6 DPU's-link-local more-destinations
 		nd "$s" ff0e::1 dst=ff:ff:ff:ff:ff:ff
 	done
 }
-# The kernel warns in its log of who says that he has its address: with the MAC that he chose.
+# The kernel's log warns of a sender that claims the kernel's own address: with the MAC that it chose.
 LOGGED=02:$(od -An -N5 -tx1 /dev/urandom | sed 's/^ //; s/ /:/g')
 ours_is() { # source, address of the DPU
 	echo "eth src=$LOGGED ip6 src=$1 dst=$2 hop=255 nd kind=136 flags=0x60000000 target=$2 tll=$LOGGED"
 	echo "eth src=$LOGGED dst=33:33:00:00:00:01 ip6 src=$1 dst=ff02::1 hop=255 nd kind=136 flags=0x20000000 target=$2 tll=$LOGGED"
 }
-# As many as fit in the port's small limit for neighbours.
+# As many as the port's small limit for neighbours allows.
 {
 	ours_is "$HOST6" fd00:7:0::1
 	routers fe80::1 ff02::1 dst=33:33:00:00:00:01

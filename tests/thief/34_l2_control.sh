@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Control protocols below IP, and carriers of other frames: to the addresses that a switch or a
-# network card takes for itself, to everybody, and to the DPU's ports; tagged and not.
+# Control protocols below IP, and carriers of other frames: to addresses that switches and network
+# cards keep for themselves, to all stations, and to the DPU's ports; tagged and untagged.
 set -uo pipefail
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
 attacks 1 "control frames of a host end at the DPU"
-# What the DPU's own underlay may use is not thereby the host's.
+# What the DPU's own underlay may use is still not permitted to the host.
 NAMED='uplink_control: [lldp, lacp, ptp, bfd]'
 reach_lab
-# A VLAN device on the host port, as a site may have one, with an address.
+# A VLAN device with an address on the host port, as a site may have one.
 if ip_in dpu link add link hpf0 name hpf0.5 type vlan id 5 2>/dev/null; then
 	ip_in dpu link set hpf0.5 up
 	lab_addr dpu hpf0.5 10.78.0.1/24 fd00:78::1/64
@@ -31,7 +31,7 @@ frames() { # source4 source6 gateway4 gateway6
 		echo "eth dst=$m type=0x0064 hex=424203 fill=97"
 		echo "eth dst=$m type=0x0064 hex=aaaa0300000c2000 fill=92"
 		echo "eth dst=$m type=0x0064 hex=aaaa030000000800 fill=92"
-		# PPPoE, MPLS, priority, Q in Q, and tags without end, IP in them
+		# PPPoE, MPLS, priority, Q in Q, and endless tags, with IP inside
 		echo "eth dst=$m type=0x8864 hex=1100000100420021 ip4 src=$1 dst=$3 udp fill=64"
 		echo "eth dst=$m type=0x8847 hex=000011ff ip4 src=$1 dst=$3 udp fill=64"
 		echo "eth dst=$m vlan id=0 ip4 src=$1 dst=$3 udp fill=64"

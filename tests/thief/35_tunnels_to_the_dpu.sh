@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tunnels that end at the DPU: each kind of carrier that a kernel can take the frames out of, with
-# something for a neighbour of the DPU in it; ESP, AH and IKE from the host's side and from the wire,
-# where only the DPUs of encrypted peers may use them.
+# Tunnels that end at the DPU: every encapsulation that a kernel can remove, with a packet for a
+# neighbour of the DPU inside; ESP, AH and IKE from the host and from the wire, where only the DPUs
+# of encrypted peers may use them.
 set -uo pipefail
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
 attacks 1 "no host makes the DPU take a packet out of another"
 reach_lab
-# Somebody on the DPU has all the tunnels that this kernel knows.
+# The DPU has a device for every tunnel type that this kernel knows.
 tunnels=''
 tunnel() { # name, arguments of ip link add
 	ip_in dpu link add "$1" type "${@:2}" 2>/dev/null && ip_in dpu link set "$1" up && tunnels+=" $1"
@@ -89,7 +89,7 @@ ipsec_to() { # outer layer of IP
 		ipsec_to "eth ip6 src=$MGMT6 dst=$d"
 	done
 } >"$LAB_TMP/by-wire"
-# In the name of the two remotes it does go up: to IKE, whose socket is the judge's here, and to ESP.
+# In the name of the two remotes it does go up: to IKE, where the judge has the socket, and to ESP.
 {
 	for d in $DPU4 10.66.0.9; do ipsec_to "eth ip4 src=$R4 dst=$d"; done
 	for d in $DPU6 fd00:dead::9; do ipsec_to "eth ip6 src=$R6 dst=$d"; done

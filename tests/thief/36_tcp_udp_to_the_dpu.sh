@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TCP and UDP to sockets of the DPU and to ports without one, with data where none belongs, from
-# addresses of the DPU's own, of its gateway and of management; and by what an uplink lets up by name.
+# TCP and UDP to sockets of the DPU and to ports without one, with data where it does not belong, from
+# addresses of the DPU itself, of its gateway and of management; and through named uplink control.
 set -uo pipefail
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
@@ -16,7 +16,7 @@ transport() { # what goes before
 		echo "$1 tcp sport=40001 dport=22 flags=$f fill=64"
 		echo "$1 tcp sport=179 dport=40002 flags=$f fill=64"
 	done
-	# Fast Open: its option with a cookie, and a question for one
+	# Fast Open: its option with a cookie, and a request for one
 	echo "$1 tcp sport=40003 dport=179 flags=2 doff=8 hex=220a0123456789abcdef0101 fill=64"
 	echo "$1 tcp sport=40003 dport=9 flags=2 doff=6 hex=22020101 fill=64"
 	echo "$1 udp sport=53 dport=9 fill=64"
@@ -47,7 +47,7 @@ brings host 3000
 nothing_leaves "by no TCP or UDP of the host is the kernel made to speak"
 no_socket_heard "nor does a socket hear one"
 
-# What is named goes up from the wire. Where nobody listens the kernel says so, and quotes.
+# Named control goes up from the wire. If nothing listens there, the kernel reports it, with a quote.
 by_name() { # what goes before
 	local f
 	for f in 0x02 0x10 0x18 0x11; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What makes the kernel speak, all the time while programs come and go: attach again and in every
-# form of XDP, killed in between, upgrade, a new policy, stop, detach and attach.
+# Packets that make the kernel answer, all the time while programs come and go: attach again and in
+# every form of XDP, killed in between, upgrade, a new policy, stop, detach and attach.
 set -uo pipefail
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The neighbour table of the DPU, filled from outside: packets of a granted peer (or of who says so
-# on the wire) to ever new addresses of the host's prefix, each of which the DPU has to ask for.
+# The DPU's neighbour table, filled from outside: packets of a granted peer (or of a forger on the
+# wire) to ever new addresses of the host's prefix, each of which the DPU has to resolve.
 set -uo pipefail
 LAB_HOSTS=1
 # shellcheck source=reach.sh
@@ -16,7 +16,7 @@ answered_anew() {
 	[[ $(answered 4 5) -eq 5 && $(answered 6 5) -eq 5 ]]
 }
 check "management is answered before" answered_anew
-# What is for the host does arrive: the flood is such as passes.
+# Packets to the host do arrive: the flood consists of packets that pass.
 lab_bg at-host host "$FRAMES" count h0
 counter=$LAB_PID
 lab_wait_for 5 grep -q ready "$LAB_TMP/at-host"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The judges can see: with THIEF_OPEN=1 (programs detached, the kernel forwards) every evasion of
-# this folder gets through, and its script says so by a sentence about the promise that it attacks
-# ("# breach:", thief.sh), not by a step of its set-up. Several at once: they mostly wait.
-# With --floods (open_floods_test.sh) those that need the machine for themselves.
+# The judges can see: with THIEF_OPEN=1 (programs detached, the kernel forwards) every evasion in this
+# directory gets through, and its script reports that by a sentence about the promise that it attacks
+# ("# breach:", thief.sh), not by a step of its setup. Several run at once: they mostly wait.
+# With --floods (open_floods_test.sh): those that need the machine for themselves.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../harness/tap.sh
@@ -16,7 +16,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 143' INT TERM HUP
 
 run() { THIEF_OPEN=1 timeout 120 "$1" </dev/null >"$tmp/$(basename "$1")" 2>&1; }
-# These fill the neighbour table, which all namespaces of a machine share: nobody resolves anything meanwhile.
+# These fill the neighbour table, which all namespaces of a machine share: meanwhile nothing can be resolved.
 alone=" 24_neighbour_flood 38_remote_fills_neighbours "
 scripts=()
 for script in "$here"/[0-9]*.sh; do

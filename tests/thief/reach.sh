@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034 # variables are for who sources this
 #
-# For attacks on what the DPU's own kernel does with a frame: the worst case for its answers. Its
-# default route is the management's, the host's sources are wider than what is connected, so that
-# answers to W4 and W6 are routed there, and the wire speaks in the name of management's hosts.
+# For attacks on the DPU's own kernel: the worst case for its answers. Its default route leads to
+# management, the host's sources are wider than the connected subnet, so that
+# answers to W4 and W6 are routed there, and the wire uses addresses of management's hosts.
 # Source it instead of thief.sh.
 #
-#   brings WHO PPS [SECONDS]               by-WHO of LAB_TMP, once each, between judges_on and judges_off
+#   brings WHO PPS [SECONDS]               runs by-WHO in LAB_TMP, between judges_on and judges_off
 #   steal_by_wire OPTIONS… <<< frames      from the wire, to the uplink
-#   DPU4, DPU6                             every address of the DPU, of whatever device
-#   NAMED                                  the policy's uplink_control: a line of it
-#   untouched_on / untouched SENTENCE      routes, addresses and memberships of the DPU in between
+#   DPU4, DPU6                             every address of the DPU, on any device
+#   NAMED                                  a line of the policy: uplink_control
+#   untouched_on / untouched SENTENCE      the DPU's routes, addresses and memberships did not change
 
 LAB_DESTS=${LAB_DESTS:-1} LAB_HOSTS=${LAB_HOSTS:-2}
 LAB_SOURCES=('10.7.0.0/24, 10.77.0.0/16, "fd00:7::/64", "fd00:77::/64"')
@@ -32,7 +32,7 @@ thief_peers() {
 	END
 }
 
-# An answer to a remote would be seen at the wire.
+# An answer to a remote address would be seen at the wire.
 reach_lab() {
 	thief_lab
 	UPLINK_MAC=$(lab_mac dpu p0)
@@ -42,7 +42,7 @@ reach_lab() {
 steal_by_wire() {
 	in_ns net "$FRAMES" send s0 --gw "$UPLINK_MAC" "$@" >"$LAB_TMP/sent" || nok "the wire can send"
 }
-# The host's frames, or those of whoever speaks on the wire; SECONDS more for the kernel's answers.
+# The host's frames, or the wire's; waits SECONDS longer for the kernel's answers.
 brings() { # who pps [seconds]
 	local n by=steal
 	[[ $1 == host ]] || by=steal_by_wire

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034 # variables are for who sources this
 #
-# What every theft has in common: a lab, a policy, and judges that know nothing of bwlimit:
-# counters at every place a frame could arrive, and sockets in the DPU that nobody may reach.
+# Common to all thefts: a lab, a policy, and judges that know nothing of bwlimit:
+# counters at every place where a frame could arrive, and sockets in the DPU that must not be reached.
 #
-#   attacks N "what the promise says"      which promise (design, section 3)
+#   attacks N "what the promise says"      the promise that is attacked (design, section 3)
 #   thief_lab                              the lab, attached, with the policy below
 #   judges_on / judges_off                 count in between; judges_off fills $T (seconds)
-#   arrived PLACE [DST [SRC]]              bytes there that are no kernel's own business (regexes)
+#   arrived PLACE [DST [SRC]]              bytes there that are not a kernel's own control (regexes)
 #   steal OPTIONS… <<< frames              from the host's own port (tests/harness/frame.h)
 #
-# Every payload is a marker of this run (tests/harness/marker.h). Whose address a frame has as its
-# source says nothing: what the DPU's own kernel quotes or echoes is loot like any other. A frame
-# without the marker is loot too, unless it is ARP, ND, MLD or IGMP and no longer than it must be.
-# Before bwlimit is attached each place and each kind of socket is shown to see what is sent.
+# Every payload is a marker of this run (tests/harness/marker.h). A frame's source address does not
+# matter: what the DPU's own kernel quotes or echoes is loot, too. A frame without the marker is also
+# loot, unless it is ARP, ND, MLD or IGMP of minimum length.
+# Before bwlimit is attached, each place and each kind of socket is shown to see what is sent.
 
 THIEF_HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=${LAB:-bwl-thief-$$} LAB_DESTS=${LAB_DESTS:-4} LAB_MGMT=${LAB_MGMT:-1}
 BWL_MARKER=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 export BWL_MARKER
-# The lower half of an IPv6 address that has 8 bytes of the marker.
+# The lower half of an IPv6 address, made of 8 bytes of the marker.
 MARK6=${BWL_MARKER:0:4}:${BWL_MARKER:4:4}:${BWL_MARKER:8:4}:${BWL_MARKER:12:4}
 # shellcheck source=../harness/tap.sh
 . "$THIEF_HERE/tap.sh"
@@ -56,7 +56,7 @@ thief_lab() {
 	thief_controls
 	lab_attach && thief_peers | lab_policy_head | lab_apply || exit 1
 	[[ -z ${THIEF_OPEN:-} ]] || thief_open
-	# The DPU's and the router's neighbours are known before anything is counted.
+	# The DPU's and the router's neighbours are resolved before anything is counted.
 	in_host "$FRAMES" send h0 --gw "$GATEWAY" >/dev/null <<-END
 	eth ip4 src=$HOST4 dst=$A4 udp fill=20
 	eth ip6 src=$HOST6 dst=$A6 udp fill=20
@@ -65,7 +65,7 @@ thief_lab() {
 	END
 	sleep 0.5
 }
-# The DPU forwards as any router would, by the wire what has no other route.
+# The DPU forwards like any router, by default to the wire.
 thief_forward() { # 1 or 0
 	lab_sysctl dpu net.ipv4.ip_forward="$1" net.ipv6.conf.all.forwarding="$1"
 }
@@ -73,14 +73,14 @@ thief_by_wire() {
 	ip_in dpu route replace default via $LAB_VIA4
 	ip_in dpu -6 route replace default via $LAB_VIA6
 }
-# No enforcement at all: each test must fail, or its judges are blind.
+# No enforcement at all: each test must fail, otherwise its judges are blind.
 thief_open() {
 	in_dpu "$LOAD" detach --open >/dev/null 2>&1
 	thief_forward 1
 	thief_by_wire
 }
 
-# The positive control of all judges, before anything stands between: a marked frame of each family
+# The positive control of all judges, before bwlimit is attached: a marked frame of each family
 # and protocol is seen at each place and at the DPU's sockets.
 thief_controls() {
 	local i place ns dev what all=1 to=()
@@ -132,7 +132,7 @@ thief_controls() {
 	thief_forward 0
 }
 
-# Where a stolen byte could show up: namespace and device. "wire" is the far end of the uplink.
+# Where a stolen byte could appear: namespace and device. "wire" is the far end of the uplink.
 thief_places() {
 	local i
 	echo "wire net s0"
@@ -171,18 +171,18 @@ judges_off() {
 	done
 }
 
-# Whoever the sender claims to be. Unmarked control is what any kernel says unasked.
+# Whatever the source address is. Unmarked control is what any kernel sends by itself.
 arrived() { # place [dst [src]]
 	awk -v dst="${2:-.}" -v src="${3:-.}" '
 		/^(#|total|marked|protocols|device)/ { next }
 		$2 ~ dst && $3 ~ src { n += $5 - $10 }
 		END { printf "%.0f\n", n }' "$LAB_TMP/at-$1"
 }
-# Bytes of the marker, in whatever frames: beside an operator's own traffic.
+# Bytes of the marker, in any frames: separate from an operator's own traffic.
 marked() { # place
 	awk '/^marked/ { print $4 }' "$LAB_TMP/at-$1"
 }
-# What the interface counted and no line of its judge accounts for.
+# What the interface counted and its judge does not account for.
 uncounted() { # place
 	awk '/^total/ { n = $3 } /^device/ { d = $3 } END { print (d > n ? d - n : 0) }' \
 		"$LAB_TMP/at-$1"
@@ -193,7 +193,7 @@ seen() { grep -v '^# ready' "$LAB_TMP/at-$1" | head -n 30 | sed 's/^/#   /'; }
 steal() {
 	in_host "$FRAMES" send h0 --gw "$GATEWAY" "$@" >"$LAB_TMP/sent" || nok "the thief can send"
 }
-# In the background: SECONDS at PPS; steal_end waits for it.
+# In the background: for SECONDS at PPS; steal_end waits for it.
 steal_on() { # seconds pps <<< frames
 	cat >"$LAB_TMP/frames"
 	nsenter --net="/run/netns/$LAB-host" "$FRAMES" send h0 --gw "$GATEWAY" --seconds "$1" \
@@ -207,7 +207,7 @@ steal_stop() { # before its time
 }
 sent_bytes() { awk '{ print $4 }' "$LAB_TMP/sent"; }
 
-# A sentence about a promise, not about the set-up: THIEF_OPEN=1 must bring some of these out.
+# A sentence about a promise, not about the setup: THIEF_OPEN=1 must cause some of these.
 promised() { # sentence command…
 	local bad=$TAP_BAD
 	check "$@"
@@ -217,12 +217,12 @@ nothing_at() { # sentence, place [dst [src]]
 	local n more=0
 	n=$(arrived "${@:2}")
 	[[ $# -gt 2 ]] || more=$(uncounted "$2")
-	# A frame of the kernel's own may come between the counter's two looks and the judge's.
+	# One of the kernel's own frames may arrive between the readings of the counter and of the judge.
 	[[ $more -gt 500 ]] && { note "the interface counted $more bytes more"; n=$((n + more)); }
 	[[ $n -eq 0 ]] || { note "$n bytes at $2:"; seen "$2"; }
 	promised "$1" [ "$n" -eq 0 ]
 }
-# By any device of the DPU, but to the thief himself.
+# Through any device of the DPU, except back to the thief.
 nothing_leaves() { # sentence
 	local place ns dev bad=''
 	while read -r place ns dev; do
@@ -240,14 +240,14 @@ nothing_marked_at() { # sentence, place
 something_at() { # sentence, place [dst [src]]: the theft was possible to see at all
 	check "$1" [ "$(arrived "${@:2}")" -gt 0 ]
 }
-# At most RATE x T + BURST bytes, and, when saturated, most of it.
+# At most RATE x T + BURST bytes, and, if saturated, most of it.
 within() { # sentence bytes rate burst
 	local bound
 	bound=$(awk -v r="$3" -v t="$T" -v b="$4" 'BEGIN { printf "%.0f", r * t / 8 + b }')
 	note "$2 bytes in $T s; at most $bound may arrive"
 	promised "$1" [ "$2" -le "$bound" ]
 }
-# At least SHARE of RATE x T, less a second: what a grant allows does pass.
+# At least SHARE of RATE x T, less one second: what a grant allows does pass.
 usable() { # sentence bytes rate share
 	local bound
 	bound=$(awk -v r="$3" -v t="$T" -v s="$4" 'BEGIN { printf "%.0f", s * r * (t - 1) / 8 }')
@@ -262,7 +262,7 @@ no_socket_heard() { # sentence: IGMP, ND and MLD the kernel must hear
 	grep -q '^heard' "$LAB_TMP/dpu-sockets" || loud="no judge"
 	promised "$1" [ -z "$loud" ]
 }
-# What is granted does arrive, in each family: the port is not merely closed, nor the judges deaf.
+# Granted packets do arrive, in each family: the port is not just closed, nor are the judges deaf.
 granted_arrives() {
 	judges_on
 	steal --count 20 --pps 200 <<-END
@@ -273,7 +273,7 @@ granted_arrives() {
 	something_at "in the end what is granted arrives, over IPv4" d1 "^$A4\$"
 	something_at "and over IPv6" d1 "^$A6\$"
 }
-# Of so many pings of the operator's by the management port, how many are answered.
+# How many of this many pings by the operator, through the management port, are answered.
 answered() { # 4 or 6, count
 	local to=10.250.0.1
 	[[ $1 -eq 4 ]] || to=fd00:250::1
