@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# Reboots of the lab, and who passes after one: source lab.sh, set ATTACH (the command) and AGENT_PID.
+# Reboots of the lab, and which peers pass after one: source lab.sh, set ATTACH (the command) and AGENT_PID.
 
 attach() { in_dpu "${ATTACH[@]}" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 ctl() { in_dpu "$CTL" "$@" >"$LAB_TMP/ctl" 2>&1; }
-# Power goes: nobody says goodbye, and nothing of the kernel's is left.
+# Power loss: no program ends cleanly, and nothing in the kernel is left.
 power_off() {
 	[[ -z $AGENT_PID ]] || { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null
 	rm -rf "$LAB_PINS"
@@ -14,7 +14,7 @@ power_off() {
 	for d in hpf0 p0; do in_dpu tc qdisc del dev "$d" clsact 2>/dev/null; done
 	return 0
 }
-# Marked packets: who got one? d1 and d2, 4 and 6.
+# Marked packets: who received one? d1 and d2, 4 and 6.
 got() { in_ns "d$1" cat /proc/net/snmp6 /proc/net/snmp | awk -v v="$2" '
 	v == 6 && $1 == "Ip6InReceives" { print $2 }
 	v == 4 && $1 == "Ip:" && n++ { print $4 }'; }

@@ -18,7 +18,7 @@ charon_require() {
 charon_dir() { echo "$LAB_TMP/charon-$1"; }
 charon_socket() { echo "$LAB_TMP/charon-$1/vici"; }
 
-# Writes the configuration and starts it. What is in the folder already stays (restarts).
+# Writes the configuration and starts it. Existing files in the directory stay (restarts).
 charon_up() { # name namespace [line of strongswan.conf]…
 	local name=$1 ns=$2 dir
 	dir=$(charon_dir "$name")
@@ -65,18 +65,18 @@ charon_down() { # name: as `systemctl stop`
 vici() { # name command [json]
 	"$VICI" "$(charon_socket "$1")" "${@:2}"
 }
-# As by the OOM killer: its SAs stay in the kernel.
+# As if by the OOM killer: its SAs stay in the kernel.
 charon_kill() { # name
 	kill -KILL "${CHARON_PID[$1]}" 2>/dev/null
 	wait "${CHARON_PID[$1]}" 2>/dev/null
 	return 0
 }
-# Sentences in what charon said since the last charon_mark.
+# Searches what charon has logged since the last charon_mark.
 charon_mark() { stat -c %s "$(charon_dir "$1")/log" >"$(charon_dir "$1")/mark"; }
 charon_said() { # name regex
 	tail -c +"$(($(cat "$(charon_dir "$1")/mark") + 1))" "$(charon_dir "$1")/log" | grep -q -- "$2"
 }
-# Its own complaints about plugins that are not installed are left out.
+# Without its own messages about plugins that are not installed.
 swan() { # name arguments of swanctl…
 	STRONGSWAN_CONF=$(charon_dir "$1")/strongswan.conf SWANCTL_DIR=$(charon_dir "$1")/swanctl \
 		swanctl "${@:2}" 2> >(grep -v '^plugin\|^opening directory' >&2)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# A tray with its bwlimitd and bwlimit-sync (documents_store.sh), a bwlimit-controller, and people at a desk, at a real etcd. Source it
-# first: it brings the other files, skips the test where there is no etcd, and makes the lab by LAB_UP (lab_up; lab_begin: no
-# tray). LAB, LAB_DESTS and ETCD_N are the test's. Then controller_lab_up. Debian's etcd has known holes: --accept-etcd-holes.
+# A tray with its bwlimitd and bwlimit-sync (documents_store.sh), a bwlimit-controller, and people at a desk, with a real
+# etcd. Source it first: it sources the other files, skips the test if there is no etcd, and makes the lab with LAB_UP
+# (lab_up; lab_begin: no tray). The test sets LAB, LAB_DESTS and ETCD_N. Then controller_lab_up. Debian's etcd has known
+# vulnerabilities: --accept-etcd-holes.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# A lab whose bwlimitd takes signed documents by a real etcd and the real bwlimit-sync, as tray-7. Source it after
-# tap.sh, lab.sh and lab_up; then documents_store_up. ETCD_N: so many members, one if it is not set; MEMBER: the one that is
-# published at; SYNC: another bwlimit-sync. Debian's etcd has known holes: --accept-etcd-holes.
+# A lab whose bwlimitd gets signed documents through a real etcd and the real bwlimit-sync, as tray-7. Source it after
+# tap.sh, lab.sh and lab_up; then documents_store_up. ETCD_N: number of members (1); MEMBER: the one to publish
+# at; SYNC: another bwlimit-sync. Debian's etcd has known vulnerabilities: --accept-etcd-holes.
 
 # shellcheck source=../harness/people.sh
 . "$LAB_HERE/people.sh"

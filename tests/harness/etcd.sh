@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# A cluster of etcd in network namespaces, for tests. Source tap.sh before it, and say where: ETCD_DIR.
+# A cluster of etcd in network namespaces, for tests. Source tap.sh before it, and set its directory: ETCD_DIR.
 #
 # Each member has a namespace and a cable to the namespace `net`, where the agents are; cut() and
-# heal() take cables out and put them back. Certificates are made here: an authority for clients and
-# members, root and one for each tray.
+# heal() unplug cables and plug them in again. Certificates are made here: an authority for clients and
+# members, root, and one for each tray.
 
 : "${ETCD_DIR:?a folder for the cluster}"
 ETCD_N=${ETCD_N:-3}
@@ -17,7 +17,7 @@ etcd_urls() { # of all
 }
 in_net() { nsenter --net="/run/netns/$(etcd_ns net)" "$@"; }
 
-# name: a certificate with that CommonName, which is the user of etcd
+# name: a certificate with this CommonName, which is the etcd user
 etcd_cert() { # name [subjectAltName]
 	local name=$1 at=$ETCD_DIR/pki
 	openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$name" \
@@ -57,7 +57,7 @@ cut() { ip -n "$(etcd_ns net)" link set "to$1" down; } # member
 heal() { ip -n "$(etcd_ns net)" link set "to$1" up; }
 
 declare -A ETCD_PID
-# Starts a member. What comes behind it are more of etcd's options.
+# Starts a member. Further arguments are etcd's options.
 etcd_start() { # member [option…]
 	local i=$1 j at="$ETCD_DIR/pki" peers=""
 	shift
@@ -79,7 +79,7 @@ etcd_kill() { # member
 	unset "ETCD_PID[$1]"
 }
 
-# etcdctl as somebody.
+# etcdctl as one of the users.
 etcdctl_as() { # name word…
 	local name=$1 i urls=""
 	shift
@@ -88,7 +88,7 @@ etcdctl_as() { # name word…
 		--cert "$ETCD_DIR/pki/$name.pem" --key "$ETCD_DIR/pki/$name.key" --command-timeout 10s \
 		--dial-timeout 5s "$@"
 }
-# A tray may read what is for all and for it, and write what it says itself: these keys alone.
+# A tray may read documents for all and for itself, and write its own statuses: only these keys.
 etcd_tray() { # tray
 	local p=${PREFIX:-/bwl/v1} key
 	etcd_cert "$1" &&
@@ -107,8 +107,8 @@ etcd_auth() {
 		etcdctl_as root user grant-role root root &&
 		etcdctl_as root auth enable
 }
-# Until a condition holds: bounded, and it looks again as soon as it may. No machine is too slow for three
-# minutes; how long it took is in $AWAITED, for a note.
+# Waits for a condition, within bounds, and retries as soon as possible. Three minutes are enough for any
+# machine; the time it took is in $AWAITED, for a note.
 await() { # seconds command…
 	local begin=$SECONDS most=$(($1 > 180 ? $1 : 180))
 	shift
@@ -127,7 +127,7 @@ etcd_watch() { # name prefix
 }
 # shellcheck disable=SC2046 # numbers
 etcd_watch_end() { kill $(pgrep -P "$ETCD_WATCH") "$ETCD_WATCH"; wait "$ETCD_WATCH"; } 2>/dev/null
-# It brings what is put there; false: it was refused.
+# The watch delivers what is put there; false: it was refused.
 etcd_watch_brings() { # prefix
 	local i
 	for ((i = 0; i < 600; i++)); do
@@ -150,8 +150,8 @@ etcd_store() { # word…
 	in_net "${LAB_BUILD:-$build}/tests/harness/bwl-store" "$(etcd_url "${MEMBER:-1}")" "$ETCD_DIR/pki/ca.pem" \
 		"$ETCD_DIR/pki/root.pem" "$ETCD_DIR/pki/root.key" "$PREFIX" "$@"
 }
-# The document on standard input. On a busy machine a call takes longer than its 3 s, and what was not published was looked
-# for in vain: it is published again until it is taken.
+# Publishes the document on standard input. On a busy machine a call takes longer than its 3 s, and tests waited in vain for
+# documents that were not published: it is published again until the call succeeds.
 etcd_publish() { # tray|- kind name
 	cat >"$ETCD_DIR/document"
 	await 120 etcd_publish_once "$@" || { note "$2 $3 is not published"; return 1; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# A fleet in network namespaces: three trays, each with a bwlimitd and a bwlimit-sync of its own, and
+# A fleet in network namespaces: three trays, each with its own bwlimitd and bwlimit-sync, and
 # bwlimit-controller --dev. Source it after lab.sh; it needs jq and etcd.
 #
 #   host1 ── hpf0 [dpu1] p0 ─┐
@@ -9,8 +9,8 @@
 #   host3 ── hpf0 [dpu3] p0 ─┘ (router)
 #                  mgmt0 of each ── mgmt: bwlimit-controller, its etcd, and people
 #
-# What is kept lies in FLEET_DIR; maps are pinned in /sys/fs/bpf/$LAB-tray-N. bwlimit-sync has no rights but those of
-# user and group bwlimit-sync, as the package would have it: bwlimitd finds both in files of the lab's own.
+# State is kept in FLEET_DIR; maps are pinned in /sys/fs/bpf/$LAB-tray-N. bwlimit-sync has only the rights of
+# user and group bwlimit-sync, as in the package: bwlimitd finds both in files of the lab.
 
 FLEET_TRAYS=(1 2 3)
 FLEET_AT=10.250.0.254 FLEET_SERVE=7443
@@ -34,7 +34,7 @@ in_mgmt() { in_ns mgmt "$@"; }
 people() { in_mgmt "$CTL" --fleet "$@" --conf "$FLEET/fleet.conf"; }
 publish() { in_mgmt "$CTL" policy publish "$@"; } # FILE --conf …
 
-# In the background and in a session of its own, so that --keep outlives the terminal.
+# In the background and in a separate session, so that --keep outlives the terminal.
 fleet_bg() { # file command…
 	setsid "${@:2}" </dev/null >>"$FLEET_DIR/$1" 2>&1 &
 	LAB_PIDS+=($!)
@@ -70,7 +70,7 @@ fleet_controller() { # options…
 		--serve "$FLEET_AT:7444" "$@"
 }
 controller_says() { grep -qE -- "$1" "$FLEET_DIR/controller.log"; }
-# A tray: attached, with a policy file of its own until people's signed one comes.
+# A tray: attached, with its own policy file until the signed one arrives.
 tray_up() { # N policy-file
 	local n=$1 at=$FLEET_DIR/tray-$1
 	mkdir -p "$at"
@@ -102,7 +102,7 @@ tray_enrol() { # N
 	tray_ctl "$1" enrol "$FLEET/root" "$FLEET/enrolments/tray-$1" \
 		--sha256 "$("$CTL" --json policy verify "$FLEET/root" | jq -r .digest)"
 }
-# Frames of host N's pings that arrive at destination D: their number.
+# The number of frames of host N's pings that arrive at destination D.
 fleet_arriving() { # N D
 	local judge
 	lab_bg arriving "d$2" "$FRAMES" count eth0 --marker "$LAB_MARKER"

@@ -6,17 +6,17 @@
 #   host ── h0    hpf0 ── dpu ── p0    s0 ── net ── n1    eth0 ── d1
 #                                            (router) n2  eth0 ── d2 …
 #   LAB_HOSTS=2: another host at hpf1.  LAB_UPLINKS=2: another uplink p1 to net.
-#   LAB_MGMT=1: the DPU's management port mgmt0 to a namespace of its own.
+#   LAB_MGMT=1: the DPU's management port mgmt0 to a separate namespace.
 #
 # The dpu forwards nothing (ip_forward=0): only bwlimit's programs can. The router's ports to
 # the destinations segment in software, so a destination's counters count frames as on a wire.
-# Source it, set LAB to a prefix of your own, call lab_up. Everything goes at exit.
+# Source it, set LAB to a unique prefix, call lab_up. Everything is removed at exit.
 
 LAB=${LAB:-bwl-lab-$$}
 LAB_DESTS=${LAB_DESTS:-3} LAB_HOSTS=${LAB_HOSTS:-1} LAB_UPLINKS=${LAB_UPLINKS:-1}
 LAB_MGMT=${LAB_MGMT:-0} LAB_MTU=${LAB_MTU:-1500}
 LAB_PINS=${LAB_PINS:-/sys/fs/bpf/$LAB}
-# What its policy says of the ports: the sources of each host port, the uplinks.
+# The ports in its policy: the sources of each host port, the uplinks.
 [[ -v LAB_SOURCES ]] || LAB_SOURCES=('10.7.0.0/24, "fd00:7::/64"')
 LAB_POLICY_UPLINKS=${LAB_POLICY_UPLINKS:-p0}
 LAB_TMP=
@@ -25,7 +25,7 @@ export BWLIMIT_PIN_DIR=$LAB_PINS
 export BWLIMIT_AUDIT_DIR=${BWLIMIT_AUDIT_DIR-} # off, unless a test makes one
 export BWLIMIT_JOURNAL_DIR=${BWLIMIT_JOURNAL_DIR-} # likewise
 
-# The tools: of the installed set, of BWL_BUILD, or of the release build of this tree.
+# The tools: installed ones, those of BWL_BUILD, or of this tree's release build.
 LAB_HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB_BUILD=${BWL_BUILD:-$LAB_HERE/../../build/release}
 FRAMES=$LAB_BUILD/tests/harness/bwl-frames
@@ -75,8 +75,8 @@ lab_ns() { # name
 	ip_in "$1" link set lo up
 }
 
-# Two queues, one for each CPU of a small machine. GRO on: a redirected frame is received only
-# where NAPI runs.
+# Two queues, one for each CPU of a small machine. GRO on: without NAPI a redirected frame is not
+# received.
 lab_veth() { # ns1 dev1 ns2 dev2
 	ip link add name "$2" netns "$LAB-$1" mtu "$LAB_MTU" numtxqueues 2 numrxqueues 2 \
 		type veth peer name "$4" netns "$LAB-$3" mtu "$LAB_MTU" numtxqueues 2 numrxqueues 2 ||
@@ -99,8 +99,8 @@ lab_addr() { # ns dev address/len…
 	done
 }
 
-# Each CPU sends by a queue of its own, as drivers of real devices set it up (XPS): even CPUs by
-# the first, odd ones by the second. Masks are words of 32 CPUs, the highest first.
+# Each CPU sends through its own queue, as drivers of real devices configure it (XPS): even CPUs through
+# the first, odd ones through the second. Masks are words of 32 CPUs, the highest first.
 lab_xps() { # ns dev
 	local left bits even='' odd=''
 	for ((left = $(nproc --all); left > 0; left -= bits)); do
@@ -154,7 +154,7 @@ lab_dest() { # number
 	in_ns "d$n" ethtool -K eth0 gro off
 }
 
-# What every lab begins with; a script with namespaces of its own calls this instead of lab_up.
+# The beginning of every lab; a script with its own namespaces calls this instead of lab_up.
 lab_begin() {
 	trap lab_down EXIT
 	trap 'exit 130' INT
@@ -194,7 +194,7 @@ lab_require() {
 	done
 }
 
-# In the background, output to a file in LAB_TMP; sets LAB_PID. lab_down ends what is left.
+# In the background, with output to a file in LAB_TMP; sets LAB_PID. lab_down ends it if it still runs.
 lab_bg() { # file namespace command…
 	local file=$1 ns=$2
 	shift 2
@@ -202,7 +202,7 @@ lab_bg() { # file namespace command…
 	LAB_PID=$!
 	LAB_PIDS+=("$LAB_PID")
 }
-# A busy machine is slow, so what is awaited has half a minute at least.
+# Busy machines are slow, so a wait gives up after half a minute at the earliest.
 lab_wait_for() { # seconds command…: until it succeeds
 	local end=$((SECONDS + ($1 > 30 ? $1 : 30)))
 	shift
@@ -211,8 +211,8 @@ lab_wait_for() { # seconds command…: until it succeeds
 		sleep 0.05
 	done
 }
-# Pings the first destination every 2 ms while the command runs, again and again; at least twice.
-# No ping may be lost, and no run fail.
+# Pings the first destination every 2 ms while the command runs repeatedly, at least twice.
+# No ping may be lost, and no run may fail.
 lab_lossless() { # pings command…
 	local pings=$1 n=0 pinger
 	shift
@@ -228,8 +228,8 @@ lab_lossless() { # pings command…
 		grep -q "$pings received" "$LAB_TMP/ping" || return
 	done
 }
-# What arrives at a destination while the host pings it, whoever would be answered: sets LAB_ARRIVED to
-# "4 6", to one of them, or to nothing. A ping without a reply says nothing about what has left.
+# What arrives at a destination while the host pings it, even if nothing can be answered: sets LAB_ARRIVED to
+# "4 6", to one of them, or to nothing. A ping without a reply does not show whether a packet has left.
 LAB_MARKER=6c61622d6d61726b65722d6f662d7468
 lab_arriving() { # [n]
 	local n=${1:-1} judge pings=() to
@@ -283,7 +283,7 @@ lab_link_local() { # namespace device
 lab_rx() { # namespace device
 	in_ns "$1" cat /proc/net/dev | sed -n "s/^ *$2: *\([0-9]*\) *\([0-9]*\).*/\1 \2/p"
 }
-# Frames described on standard input (tests/harness/frame.h), from the host's own port.
+# Sends the frames described on standard input (tests/harness/frame.h) from the host's own port.
 thief() { # options of bwl-frames send…
 	in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" "$@"
 }
@@ -297,7 +297,7 @@ lab_iperf_server() { # namespace port command-prefix…
 		echo "# iperf3 server in $ns did not start"
 }
 
-# bwlimit in the lab's DPU, on every port of it. LAB_XDP: the form of XDP, else the best.
+# Attaches bwlimit in the lab's DPU, on all its ports. LAB_XDP: the form of XDP (the best).
 lab_attach() {
 	local i ports=(${LAB_XDP:+--xdp "$LAB_XDP"})
 	for ((i = 0; i < LAB_HOSTS; i++)); do ports+=(--host "hpf$i"); done
@@ -306,7 +306,7 @@ lab_attach() {
 	sed 's/^/# /' "$LAB_TMP/attach"
 	return 1
 }
-# One peer of a policy for destination N: name, N, then the rest of its lines in flow style.
+# One peer of a policy, for destination N: name, N, then the rest of its lines in flow style.
 lab_peer() { # name n "grant: {…}"
 	printf '  - { name: %s, addresses: ["10.10%s.0.0/24", "fd00:10%s::/64"], path: clear,\n' "$1" "$2" "$2"
 	printf '      via: %s, via6: "%s", %s }\n' "$LAB_VIA4" "$LAB_VIA6" "$3"
@@ -327,15 +327,15 @@ lab_apply() { # policy on standard input; renews the heartbeat
 	sed 's/^/# /' "$LAB_TMP/apply"
 	return 1
 }
-# bwlimit-load in the DPU; what it says goes to LAB_TMP/out and LAB_TMP/err.
+# bwlimit-load in the DPU; its output goes to LAB_TMP/out and LAB_TMP/err.
 lab_load() { in_dpu "$LOAD" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
-# verify is clean. Its lines begin with ok, as TAP's do: none gets out, and what fails becomes a note.
+# verify is clean. Its lines begin with ok, as TAP's do: they are not printed, and a failure becomes a note.
 lab_verifies() { # options of verify…
 	lab_load verify "$@" && return
 	grep -A1 FAIL "$LAB_TMP/out" | sed 's/^/# /'
 	return 1
 }
-# It is not, and says why.
+# verify is not clean, and says why.
 lab_verify_finds() { # regex, options of verify…
 	lab_load verify "${@:2}"
 	[[ $? -eq 1 ]] && grep -q "FAIL.*$1" "$LAB_TMP/out"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The lab itself, without bwlimit: what the other tests take for granted.
+# The lab itself, without bwlimit: what the other tests rely on.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-labtest-$$ LAB_HOSTS=2 LAB_UPLINKS=2 LAB_MGMT=1 LAB_DESTS=4
@@ -39,8 +39,8 @@ check "the counter sees the IPv6 half at 500 addresses" \
 	[ "$(grep -c '^86dd fd00:101:' "$LAB_TMP/count")" -eq 500 ]
 check "the interface counted as many bytes as the frames had" [ $((after - before)) -ge 152000 ]
 
-# Every kind of frame is heard when nothing stands between, so that "nobody heard it" says something:
-# checksums are right, also below a tag, behind extension headers, and of a datagram in fragments.
+# Every kind of frame is received if nothing blocks it, so that "not received" has a meaning:
+# checksums are right, also under a tag, after extension headers, and of a datagram in fragments.
 MARK=00112233445566778899aabbccddeeff
 dpu4=10.7.0.1 dpu6=fd00:7:0::1
 router_alert=0502000001
@@ -108,7 +108,7 @@ hears "a wrong checksum is asked for by name, and no program hears it" \
 	"$v6 tcp sum=0x1234 sport=40002 dport=9 flags=2 fill=100"
 hears "nor is an IPv4 header with one" "$nobody" "eth ip4 sum=bad src=$HOST4 dst=$dpu4 udp dport=9 fill=100"
 
-# What comes back, by the marker, whoever its sender.
+# What comes back, by the marker, whatever its source.
 answers() { # sentence, condition of awk on the counter's lines, frame…
 	local sentence=$1 what=$2
 	shift 2

@@ -19,7 +19,7 @@ people_root() { # [epoch] [number]: $FLEET/root
 			online: {threshold: 1, keys: [$c]}}}' >"$FLEET/root.json"
 	people_sign "$FLEET/root.json" "$FLEET/root" alice,bob --type root --name root --number "${2:-1}" --epoch "${1:-1}" --for 365d
 }
-# A document signed by those; the last words are of `policy sign`.
+# A document signed by them; the last words go to `policy sign`.
 people_sign() { # FILE OUT WHO[,WHO] OPTIONS…
 	local file=$1 out=$2 who first=1
 	local -a all

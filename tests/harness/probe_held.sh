@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# A run of probe --try-hardware that is stopped while something of it is in the kernel: source it after
+# A run of probe --try-hardware that is stopped while the kernel holds something of it: source this after
 # tap.sh and lab.sh. PROBE is then its process, CLEANER the one that removes what it made.
 
 # shellcheck disable=SC2034 # for who sources it
@@ -9,7 +9,7 @@ PROBE='' CLEANER=''
 tries() { # ports…: text
 	in_dpu "$LOAD" probe "$@" --try-hardware >"$LAB_TMP/out" 2>"$LAB_TMP/err"
 }
-# Stopped on entry of the first request to the kernel whose line in strace matches.
+# Stopped at the entry of the first system call whose line in strace matches.
 probe_hold() { # regex ports…
 	local regex=$1 n
 	shift
@@ -30,7 +30,7 @@ probe_hold() { # regex ports…
 }
 probe_is_held() { grep -qs 'stopped by SIGSTOP' "$LAB_TMP/stop"; }
 probe_gone() { ! kill -0 "$PROBE" 2>/dev/null && ! kill -0 "$CLEANER" 2>/dev/null; }
-# Both, the one that would clean first.
+# Ends both; first the one that would clean up.
 probe_kill_both() {
 	kill -KILL "$CLEANER" && kill -KILL "$PROBE" && lab_wait_for 20 probe_gone
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# ./quickstart --fleet: what a fleet does, shown by three trays, each with a verdict. Source it after fleet_lab.sh,
+# ./quickstart --fleet: shows on three trays what a fleet does, each step with a verdict. Source it after fleet_lab.sh,
 # in a script that has say(), die() and show().
 
 FLEET_POLICY=packaging/examples/fleet.yaml
@@ -16,7 +16,7 @@ fleet_row() { # what, what was seen, seconds or null, command…: ok where it su
 	fleet_rows+=("$1|$2|$3|$verdict")
 	printf '   %-58s %-34s %s\n' "$1" "$2" "$verdict"
 }
-# What takes longer than a second says so: at a terminal in one line, else every ten seconds.
+# Steps that take longer than a second report progress: at a terminal in one line, otherwise every ten seconds.
 await() { # what, seconds, command…
 	local began=$SECONDS end=$((SECONDS + $2)) told=0 what=$1
 	shift 2
@@ -40,7 +40,7 @@ await() { # what, seconds, command…
 ms() { echo $(($(date +%s%N) / 1000000)); }
 seconds() { awk -v ms=$(($(ms) - $1)) 'BEGIN { printf "%.1f", ms / 1000 }'; } # since that ms()
 
-# A document is sent, and trays are waited for: how that goes on here, the end in $LAB_TMP/order.
+# A document is sent, and trays are waited for: progress is shown here, the result is in $LAB_TMP/order.
 order() { # command…
 	"$@" --json 2>"$LAB_TMP/order.err" | tee "$LAB_TMP/order.all" | jq --unbuffered -r \
 		'select(.kind == "fleet-wait") | "   … \(.acknowledged_count) of \(.tray_count) trays have it"' | uniq
@@ -53,7 +53,7 @@ fleet_sign() { # FILE WHO OPTIONS…: signed to FILE.signed, or one signature mo
 	show bwlimit-ctl policy sign "${1##*/}" --key "$2.pem" "${@:3}"
 	"$CTL" policy sign "$1" --key "$FLEET/keys/$2.pem" "${@:3}" >"$LAB_TMP/said" || die "$(cat "$LAB_TMP/said")"
 }
-# Rates and states as the trays' maps have them.
+# Rates and states from the trays' maps.
 tray_rate() { tray_peer "$1" "$2" .grant.rate_bits_per_second; }
 tray_state() { tray_peer "$1" "$2" .state; }
 trays_with() { # rate peer: on how many trays
@@ -259,7 +259,7 @@ fleet_keep() {
 	   ./quickstart --remove $LAB
 	END
 }
-# All of it: fails where a row did.
+# Runs all of it: fails if a row failed.
 fleet_quickstart() { # json-file or '', keep
 	lab_begin || die "the lab could not be made"
 	fleet_begin

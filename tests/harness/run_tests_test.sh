@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# run-tests itself: what it makes of tests that fail, pass the second time, or say nothing. Its tests are
+# run-tests itself: its reaction to tests that fail, pass the second time, or print nothing. Its tests are
 # scripts of a few lines here, run by the real ctest; nothing is built.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -14,7 +14,7 @@ cp "$here/../../run-tests" "$work/"
 printf '#!/bin/sh\n' >"$work/bin/cmake"
 chmod +x "$work/bin/cmake"
 
-# A test of label netns; its body is bash, with `again` true in its second run.
+# A test with label netns; its body is bash, with `again` true in its second run.
 a_test() { # name body [RUN_SERIAL]
 	{
 		printf '#!/usr/bin/env bash\nagain() { [[ $(wc -l <%q) -gt 1 ]]; }\necho run >>%q\n' "$work/tests/$1.runs" "$work/tests/$1.runs"
@@ -42,7 +42,7 @@ last() { # line: it is the last one
 	[[ $(tail -n 1 "$work/out") == "$1" ]] || { note "it says: $(tail -n 1 "$work/out")"; false; }
 }
 says() { grep -qF -- "$1" "$work/out" || { sed 's/^/# /' "$work/out"; false; }; }
-# Long enough for another one to begin: ctest starts both before it waits for either.
+# Long enough for the other one to begin: ctest starts both before it waits for either.
 beside='echo "ok 1 - it stands beside the other"; echo 1..1; sleep 1'
 first_time='sleep 0.5; if again; then echo "ok 1 - it is in time"; echo 1..1; else echo "waited for it"; echo "not ok 1 - it is in time"; echo 1..1; exit 1; fi'
 
@@ -95,7 +95,7 @@ none
 for i in {1..13}; do a_test "slow$i" "$first_time"; done
 check "where more than ten fail, none has a second try" runs 1
 check "and each is counted as failed" last '0 passed, 13 failed, 0 unsteady, 0 skipped'
-# ---- Interrupted: tests have time to remove their labs, and what is left of one that does not end is removed.
+# ---- Interrupted: tests get time to remove their labs, and the lab of a test that does not end is removed.
 if [[ $(id -u) -ne 0 ]]; then
 	skip "interrupted, a run leaves no lab" "it needs root"
 else

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# bwlimitd in a lab, and signed documents for it. Source it after tap.sh, lab.sh, lab_up and people.sh.
+# bwlimitd in a lab, with signed documents for it. Source it after tap.sh, lab.sh, lab_up and people.sh.
 
 export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_STATE_DIR=$LAB_TMP/state
 SOCKET=/run/bwlimit/${LAB_PINS##*/}.documents

@@ -27,18 +27,18 @@ done_testing() {
 	[[ $TAP_BAD -eq 0 && $TAP_N -gt 0 ]]
 }
 
-# Which kills are made, of a list of all: one of every STEP, from a place that differs from run to run.
-# KILL_SEED=N makes the same again, KILL_ALL=1 all of them.
+# The kills to make, out of a list: one of every STEP, starting at a position that differs from run to run.
+# KILL_SEED=N repeats a run's choice, KILL_ALL=1 makes all of them.
 KILL_SEED=${KILL_SEED:-$RANDOM}
 kills_drawn() { # step
 	awk -v step="$1" -v seed="$KILL_SEED" -v all="${KILL_ALL:-0}" 'all || NR % step == seed % step'
 }
-# SIGKILL on entry of the Nth call of one kind: that call is not made. True: it was killed there. KILL_IN goes
-# before strace: where. A shell of its own, because bash reports the death of a child on its stderr.
+# SIGKILL at the entry of the Nth call of one kind: that call is not executed. True: it was killed there. KILL_IN is put
+# before strace: where it runs. In a subshell, because bash reports the death of a child on its stderr.
 KILL_IN=()
 kill_at() { # call, number, command…
 	(
-		# Two switches of process a system call: beside others that compute, each waits for its turn.
+		# Two process switches per system call: next to busy processes, each waits for its turn.
 		"${KILL_IN[@]}" nice -n -10 strace -f -qq -o /dev/null -e trace="$1" \
 			-e inject="$1:signal=KILL:when=$2" "${@:3}"
 		exit $?

@@ -20,5 +20,5 @@ tpm_down() {
 	wait "$TPM_PID" 2>/dev/null
 	rm -f "$TPM"/sock*
 }
-# What bwlimitd said into $LAB_TMP/agent.
+# What bwlimitd has logged to $LAB_TMP/agent.
 said() { grep -q "\"level\":\"$1\".*\"event\":\"$2\".*$3" "$LAB_TMP/agent"; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The units are as narrow as systemd-analyze can tell. vm-testbed/install starts them.
+# The units are as narrow as systemd-analyze can measure. vm-testbed/install starts them.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tap.sh
@@ -17,7 +17,7 @@ exposure() { # unit file
 	systemd-analyze security --offline=yes "$1" 2>/dev/null |
 		sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'
 }
-# Without ProtectClock=, which would keep them from asking whether the clock is synchronised, and with a device it is 2.1.
+# The score is 2.1 with a device and without ProtectClock=, which would keep them from asking whether the clock is synchronised.
 narrow() { # unit [most]
 	local is
 	is=$(exposure "$1")
@@ -27,10 +27,10 @@ narrow() { # unit [most]
 answers() { ! grep -q 'SystemCallFilter=~.*@privileged' "$1" || grep -qx SystemCallErrorNumber=EPERM "$1"; }
 for unit in "$units"/*.service; do
 	check "$(basename "$unit") has an exposure of at most 2.0" narrow "$unit"
-	# A filter that kills would take a program away that goes on without: SQLite's fchown.
+	# A filter that kills would end a program that can go on without the call: SQLite's fchown.
 	check "$(basename "$unit") answers a privileged call with an error, if at all" answers "$unit"
 done
-# Else adjtimex(2) fails, and no clock is synchronised: no `until:`, no signed time.
+# Otherwise adjtimex(2) fails, and no clock is synchronised: no `until:`, no signed time.
 asks() { # unit
 	! grep -q '^ProtectClock=yes' "$units/$1.service" && grep -q '^SystemCallFilter=adjtimex clock_adjtime$' "$units/$1.service" &&
 		grep -q '^CapabilityBoundingSet=' "$units/$1.service" && ! grep -q '^[^#]*CAP_SYS_TIME' "$units/$1.service"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034 # variables are for who sources this
 #
-# bwlimit-web in a lab's DPU, as a user of group bwlimit-read alone: source lab.sh first, then web_groups before
-# anything else (in a mount namespace of this test's own), web_agent, web_start.
+# bwlimit-web in a lab's DPU, as a user that is only in group bwlimit-read: source lab.sh first, then web_groups before
+# anything else (in a private mount namespace of this test), web_agent, web_start.
 
 WEB=$LAB_BUILD/web/bwlimit-web WEB_AT=127.0.0.1:9650
 WEB_READERS=64102 WEB_USER=64103 WEB_PID=
