@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promises 3 and 8: what may arrive from a peer has a volume, which holds to the byte, and nothing
- * that is done to the policy gives any of it back.
+ * Promises 3 and 8: accept can have a volume for what arrives from a peer. It holds to the byte,
+ * and no change of the policy gives any of it back.
  */
 #include <bwl/tables.h>
 #include "prog.h"
@@ -17,7 +17,7 @@
 #define ACCEPT(volume) "accept: { rate: 1gbit, volume: " volume " } }\n"
 #define FROM(n) "eth ip4 src=10.1.0." #n " dst=10.0.7.2 udp" /* charged 64 bytes */
 
-/* Frames that arrive before the first that does not; its reason must be this one. */
+/* The number of frames that arrive before the first refusal, whose reason must be `then`. */
 static unsigned arrives(const char *spec, const char *then)
 {
 	const char *name;
@@ -30,7 +30,7 @@ static unsigned arrives(const char *spec, const char *then)
 	return n;
 }
 
-/* bwl_state_v1's entry of the volume; 0: nobody has it. */
+/* The volume's entry in bwl_state_v1; 0: none. */
 static uint32_t account_of(const char *peer)
 {
 	const struct bwl_schema *s = &rig->pins->schema;
@@ -58,11 +58,13 @@ static void what_arrives_ends_with_its_volume_to_the_byte(void **state)
 	rig_advance(RIG_SECOND);
 	assert_int_equal(arrives(FROM(1), "accept-volume"), 100);
 	assert_int_equal(rig->pins->state[account_of("one")].used_bytes, 6400);
-	/* 63 bytes are left, which no frame of either family is charged less than. */
+	/* 63 bytes are left, less than the minimum charge of a frame of either family */
 	assert_string_equal(uplink("eth ip6 src=fd00:1::1 dst=fd00:7::2 udp"), "accept-volume");
 	rig_advance(366 * 86400 * RIG_SECOND);
 	assert_string_equal(uplink(FROM(1)), "accept-volume");
-	/* The other direction has its own, and the others' arrive without one. */
+	/*
+	 * The other direction has a volume of its own; the other peers' packets arrive without one.
+	 */
 	assert_string_equal(host("eth " P1 "udp"), "pass");
 	for (unsigned i = 0; i < 200; i++)
 		assert_string_equal(uplink(FROM(2)), "pass-accept");
@@ -82,7 +84,7 @@ static void a_window_turns_slice_by_slice(void **state)
 	rig_advance(RIG_SECOND); /* the twelfth slice */
 	assert_int_equal(arrives(FROM(1), "accept-volume"), 100);
 	rig_advance(12 * RIG_SECOND);
-	/* One frame a slice, eleven times: their room comes back one by one. */
+	/* One frame per slice, eleven times: their room comes back one after the other. */
 	for (i = 0; i < 11; i++, rig_advance(RIG_SECOND))
 		assert_string_equal(uplink(FROM(1)), "pass-accept");
 	assert_int_equal(arrives(FROM(1), "accept-volume"), 89);
@@ -93,7 +95,7 @@ static void a_window_turns_slice_by_slice(void **state)
 	}
 }
 
-/* What the volume refuses costs the rate nothing, and what the rate refuses the volume. */
+/* A refusal by the volume costs no rate, and a refusal by the rate costs no volume. */
 static void each_of_rate_and_volume_refuses_for_itself(void **state)
 {
 	uint32_t rate, volume;
@@ -106,7 +108,7 @@ static void each_of_rate_and_volume_refuses_for_itself(void **state)
 	rate = bwl_accept_state(id_of("one"));
 	volume = account_of("one");
 	assert_int_equal(arrives(FROM(1), "accept-rate"),
-			 46); /* 3000 less a byte that rounding has */
+			 46); /* 3000 less a byte lost to rounding */
 	assert_int_equal(rig->pins->state[volume].used_bytes, 46 * 64);
 	rig_advance(RIG_SECOND);
 	assert_int_equal(arrives(FROM(1), "accept-volume"), 4);
@@ -146,7 +148,8 @@ static void nothing_an_operator_does_gives_it_back(void **state)
 		rig_policy(rig, text[0]);
 		rig_advance(RIG_SECOND);
 		assert_int_equal(arrives(spec, "accept-volume"), 100);
-		for (int i = 0; i < 16; i++) { /* renamed, away, none for a while, back, … */
+		for (int i = 0; i < 16; i++) { /* renamed, removed, without a volume for a while,
+						* back, … */
 			rig_policy(rig, text[(i * 5 / 2) % 4]);
 			rig_advance(RIG_SECOND);
 			assert_string_not_equal(uplink(spec), "pass-accept");
@@ -161,7 +164,7 @@ static void nothing_an_operator_does_gives_it_back(void **state)
 	}
 }
 
-/* What has passed before there was a volume is nobody's; after that it is never forgotten. */
+/* What passed before there was a volume does not count; after that it is never forgotten. */
 static void a_larger_volume_is_more_by_just_that(void **state)
 {
 	static const char *const volume[] = { "6400b", "7040b", "6400b", "640b", "7680b" };
@@ -187,7 +190,9 @@ static void a_larger_volume_is_more_by_just_that(void **state)
 	assert_int_equal(arrives(FROM(1), "accept-volume"), 120);
 }
 
-/* Two peers in one: who has both prefixes has spent what the one that spent more has. */
+/*
+ * Two peers become one: a peer with both prefixes has spent what the one that spent more had spent.
+ */
 static void who_takes_a_peers_place_takes_its_account(void **state)
 {
 	(void)state;
@@ -203,7 +208,7 @@ static void who_takes_a_peers_place_takes_its_account(void **state)
 	assert_int_equal(arrives(FROM(1), "accept-volume"), 10);
 }
 
-/* As it is read back it is the file's, and so another edit keeps it. */
+/* It reads back as in the file, so another edit keeps it. */
 static void what_is_in_force_is_what_the_file_says(void **state)
 {
 	struct bwl_change rate = { .set = BWL_SET_RATE, .lim = { .rate_bps = 2000000000 } };
@@ -235,7 +240,7 @@ static void what_is_in_force_is_what_the_file_says(void **state)
 			 0);
 	assert_memory_equal(digest, g.base->digest, 32);
 	bwl_gen_close(&g);
-	/* A grant that gets a rate gives it to what may arrive, too. */
+	/* A grant that gets a rate gives it to accept, too. */
 	change("two", &rate);
 	assert_int_equal(bwl_policy_read(rig->pins, &pol, &e), 0);
 	q = bwl_policy_peer(pol, "two");
@@ -283,7 +288,7 @@ static void where_nothing_is_known_of_its_past_it_starts_spent(void **state)
 	assert_int_equal(arrives(FROM(2), "accept-volume"), 100);
 }
 
-/* A peer that is gone keeps its place only for as long as something is on its account. */
+/* A removed peer keeps its entry only while its account is not empty. */
 static void what_was_never_spent_is_forgotten(void **state)
 {
 	uint32_t s;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The coarse clock (bpf/lib/clock.h): no grant lives longer for it, whatever the clocks do; and
- * what is refused again (bpf/lib/again.h) is refused for no longer than it must be.
+ * The coarse clock (bpf/lib/clock.h): it never prolongs a grant, whatever the clocks do; and
+ * repeated refusals (bpf/lib/again.h) last no longer than necessary.
  */
 #include <sched.h>
 #include "dests.h"
 
 #define BIG "udp fill=1458"
-#define LATE 2000000 /* ns, as the rig says it */
+#define LATE 2000000 /* ns, as set in the rig */
 
 static void lives_until(uint64_t expiry_ns)
 {
@@ -16,9 +16,9 @@ static void lives_until(uint64_t expiry_ns)
 
 	assert_int_equal(bwl_peer_change(rig->pins, "a", &c, &e), 0);
 	assert_string_equal(host(TO(1) BIG),
-			    "pass"); /* makes the entry the peer's, notes the clock */
+			    "pass"); /* takes the entry for the peer, notes the clock */
 	assert_string_equal(host(TO(1) BIG), "pass"); /* fills the share */
-	assert_string_equal(host(TO(1) BIG), "pass"); /* by what the CPU holds */
+	assert_string_equal(host(TO(1) BIG), "pass"); /* from what the CPU holds */
 }
 
 static void start(void)
@@ -29,7 +29,7 @@ static void start(void)
 	rig_advance(RIG_SECOND);
 }
 
-/* To the nanosecond: where the coarse clock says that it may be over, the exact one is asked. */
+/* To the nanosecond: if the coarse clock says that it may be over, the exact one is read. */
 static void a_grant_ends_when_it_says_by_the_exact_clock(void **state)
 {
 	uint64_t end;
@@ -58,9 +58,9 @@ static void a_coarse_clock_that_lags_two_ticks_lengthens_nothing(void **state)
 }
 
 /*
- * The ticks stood still, and nobody tells: a virtual machine that was not run, a kernel without the
- * tracepoint. What the CPU held was charged before; the first packet that needs more asks both
- * clocks, and from then on it is over.
+ * The ticks stood still, and nothing reports it: a virtual machine that was not run, or a kernel
+ * without the tracepoint. What the CPU held had been charged before. The first packet that needs
+ * more reads both clocks, and from then on the grant is over.
  */
 static void where_ticks_stood_still_a_cpu_passes_what_it_held_and_no_more(void **state)
 {
@@ -83,7 +83,7 @@ static void where_ticks_stood_still_a_cpu_passes_what_it_held_and_no_more(void *
 	assert_string_equal(host(TO(1) BIG), "expired");
 }
 
-/* A suspend: the kernel tells, and nothing of what was held passes. */
+/* A suspend: the kernel reports it, and nothing that was held passes. */
 static void after_a_suspend_a_cpu_passes_nothing_by_a_grant_that_has_ended(void **state)
 {
 	uint64_t day = 86400 * RIG_SECOND;
@@ -108,7 +108,7 @@ static void after_a_suspend_a_cpu_goes_on_by_the_ticks_once_it_has_read_the_cloc
 	assert_string_equal(host(TO(1) BIG), "pass");
 	assert_string_equal(host(TO(1) BIG), "pass");
 	assert_true(held_of_peer("a") > 1500);
-	/* What is told again without a change of the clocks costs one look, and nothing else. */
+	/* A report without a change of the clocks costs one reading, and nothing else. */
 	rig_suspended(rig, 0);
 	rig_coarse_clock_behind(day);
 	assert_string_equal(host(TO(1) BIG), "pass");
@@ -153,7 +153,9 @@ static void a_stopped_tick_does_not_keep_a_silent_peer_alive(void **state)
 	assert_string_equal(host(TO(1) BIG), "silent");
 }
 
-/* A softirq on a machine whose CPUs were all idle: the ticks stand still, and nobody tells. */
+/*
+ * A softirq on a machine whose CPUs were all idle: the ticks stand still, and nothing reports it.
+ */
 static void a_grant_that_ends_while_the_ticks_stand_still_ends_when_it_says(void **state)
 {
 	uint64_t end;
@@ -184,12 +186,12 @@ static void a_slice_that_is_over_while_the_ticks_stand_still_voids_what_was_held
 	rig_coarse_clock_behind(70000000);
 	rig_advance(70000000);
 	assert_string_equal(host(TO(1) BIG), "pass");
-	assert_true(held_of_peer("a") > before); /* filled anew, of the slice that is */
+	assert_true(held_of_peer("a") > before); /* filled again, from the current slice */
 }
 
 /*
- * The ticks stand still for 150 ms, in which the grant ends. The CPU holds a share, but by the
- * ticks 150 ms have passed as well since it read the clock, more than it may do without
+ * The ticks stand still for 150 ms, in which the grant ends. The CPU holds a share, but even by the
+ * ticks 150 ms have passed since it last read the clock, more than it may go without
  * (BWL_UNCLOCKED_NS).
  */
 static void a_cpu_that_did_without_the_clock_for_100_ms_of_ticks_reads_it(void **state)
@@ -203,7 +205,7 @@ static void a_cpu_that_did_without_the_clock_for_100_ms_of_ticks_reads_it(void *
 	assert_string_equal(host(TO(1) BIG), "expired");
 }
 
-/* The same of a peer that has no share: its burst is too small for one. */
+/* The same for a peer without a share: its burst is too small for one. */
 static void where_ticks_stood_still_a_peer_without_a_share_passes_128_kib_and_no_more(void **state)
 {
 	uint64_t passed = 0, day = 86400 * RIG_SECOND;
@@ -224,7 +226,10 @@ static void where_ticks_stood_still_a_peer_without_a_share_passes_128_kib_and_no
 	assert_string_equal(host(TO(1) BIG), "expired");
 }
 
-/* Time is known to four ticks there: never more than the burst, and at most so much less. */
+/*
+ * There the time is known within four ticks: never more than the burst passes, and only that much
+ * less.
+ */
 static void without_a_share_a_burst_is_what_it_is_by_the_ticks_too(void **state)
 {
 	uint64_t passed = 0;
@@ -249,7 +254,7 @@ static uint64_t refused(void)
 	return rig_frames(rig, RIG_H0, BWL_R_PEER_RATE);
 }
 
-/* Sent or not. */
+/* Events, sent or lost. */
 static uint64_t events(void)
 {
 	uint64_t lost, total;
@@ -259,8 +264,8 @@ static uint64_t events(void)
 }
 
 /*
- * 1 Mbit/s, 3 000 bytes: a frame of 1 500 bytes may pass every 12 ms. A second turns meanwhile: the
- * next frame that is judged and refused is told of.
+ * 1 Mbit/s, 3 000 bytes: a frame of 1 500 bytes may pass every 12 ms. Meanwhile a new second
+ * begins: the next frame that is judged and refused causes an event.
  */
 static void a_frame_that_is_refused_again_passes_when_the_limit_has_room(void **state)
 {
@@ -271,7 +276,7 @@ static void a_frame_that_is_refused_again_passes_when_the_limit_has_room(void **
 	rig_coarse_clock_behind(0);
 	rig_policy(rig, HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1mbit, burst: 3000b } }\n");
 	rig_advance(2 * RIG_SECOND - rig_now() % RIG_SECOND - 1000000);
-	for (i = 0; i < 2; i++) { /* a byte may be missing to the burst's last frame at first */
+	for (i = 0; i < 2; i++) { /* the burst's last frame may lack a byte at first */
 		rig_advance(100000);
 		while (!strcmp(host(TO(1) BIG), "pass"))
 			;
@@ -281,24 +286,23 @@ static void a_frame_that_is_refused_again_passes_when_the_limit_has_room(void **
 	first = refused();
 	for (i = 0; i < 100; i++)
 		assert_string_equal(host(TO(1) BIG), "peer-rate");
-	assert_int_equal(refused() - first,
-			 200); /* by XDP, and by TC, which is asked all the same */
+	assert_int_equal(refused() - first, 200); /* by XDP, and by TC, which is run nevertheless */
 	assert_int_equal(events(), told);
 	for (i = 0; !strcmp(host(TO(1) BIG), "peer-rate"); i++)
 		rig_advance(100000);
 	assert_in_range(i, 1, 121);
-	assert_int_equal(events(), told + 1); /* of one that was judged, 10 ms after the first */
+	assert_int_equal(events(), told + 1); /* from one that was judged, 10 ms after the first */
 	assert_string_equal(host(TO(1) BIG), "peer-rate");
 	for (i = 0; !strcmp(host(TO(1) BIG), "peer-rate"); i++)
 		rig_advance(100000);
 	assert_in_range(i, 119, 121);
 	assert_string_equal(host(TO(1) BIG), "peer-rate");
-	/* What is smaller is judged by itself. */
+	/* A smaller frame is judged by itself. */
 	rig_advance(1000000);
 	assert_string_equal(host(TO(1) "udp fill=18"), "pass");
 }
 
-/* Two host ports, of which one is at its own limit: the other's packets to the same peer pass. */
+/* Two host ports, one of them at its own limit: the other's packets to the same peer pass. */
 static void a_host_at_its_limit_refuses_nobody_elses_packets(void **state)
 {
 	int i;
@@ -320,8 +324,8 @@ static void a_host_at_its_limit_refuses_nobody_elses_packets(void **state)
 }
 
 /*
- * What the zone's limit refused of one peer it refuses of another without being asked, for as long:
- * the other's own limit stays as it was. Another zone's peers are not meant.
+ * What the zone's limit refused for one peer it refuses for another one without being checked, for
+ * the same time: the other peer's own limit does not change. Peers of other zones are not affected.
  */
 static void what_a_zone_refused_is_refused_to_its_other_peers_as_long(void **state)
 {
@@ -344,7 +348,10 @@ static void what_a_zone_refused_is_refused_to_its_other_peers_as_long(void **sta
 		assert_string_equal(host(TO(2) BIG), "zone-rate");
 		assert_string_equal(host(TO(3) BIG), "pass");
 	}
-	/* It is not asked again: that it has room all at once, which never happens, is not seen. */
+	/*
+	 * It is not checked again: a limit that suddenly has room, which never happens, is not
+	 * noticed.
+	 */
 	for (n = 0; n < 2 * (rig->pins->schema.max_peers + rig->pins->schema.max_extras); n++)
 		rig->pins->state[n].finish_bytes = 0;
 	assert_string_equal(host(TO(4) BIG), "zone-rate");
@@ -368,7 +375,8 @@ static void every_edit_ends_what_was_noted(void **state)
 		;
 	assert_string_equal(host(TO(1) BIG), "peer-rate");
 	assert_int_equal(bwl_peer_change(rig->pins, "a", &c, &e), 0);
-	rig_advance(4000); /* 5 000 bytes of the new rate, 1.6 ms before the old one had any */
+	rig_advance(4000); /* 5 000 bytes at the new rate, 1.6 ms before there would have been
+			    * any at the old one */
 	assert_string_equal(host(TO(1) BIG), "pass");
 }
 
@@ -394,7 +402,7 @@ int main(void)
 		RIG_TEST(every_edit_ends_what_was_noted),
 	};
 
-	/* What is held is this CPU's. */
+	/* What is held belongs to this CPU. */
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Peers 10.1.0.N of a policy without a heartbeat, packets to them, and how many pass. */
+/* Peers 10.1.0.N of a policy without a heartbeat, packets to them, and how many of them pass. */
 #ifndef BWL_TEST_DESTS_H
 #define BWL_TEST_DESTS_H
 
@@ -20,7 +20,7 @@ static inline unsigned drain(const char *spec)
 	return n;
 }
 
-/* What all CPUs hold of a grant, a floor or a class, by its entry of bwl_state_v1. */
+/* What all CPUs hold of a grant, a floor or a class, by its entry in bwl_state_v1. */
 static inline uint64_t held_of(uint32_t state)
 {
 	struct bwl_share_entry *x = calloc((size_t)rig->cpus, sizeof(*x));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events have a budget for each kind and port: what a host makes at will hides no other kind, no
- * other port, and fills no ring.
+ * Events have a budget per kind and port: events that a host causes at will hide no other kind and
+ * no other port, and do not fill the ring.
  */
 #include <sched.h>
 #include <bpf/libbpf.h>
@@ -56,7 +56,7 @@ static unsigned of(const struct seen *s, unsigned kind)
 	return n;
 }
 
-/* At the port that has the most. */
+/* At the port with the most. */
 static unsigned most(const struct seen *s, unsigned kind)
 {
 	unsigned n = 0;
@@ -110,7 +110,7 @@ static void junk_at_a_port_costs_no_other_kind_and_no_other_port_its_event(void 
 	assert_int_equal(most(&s, BWL_E_NEW_DEST), BWL_EVENTS_PER_SEC);
 	assert_true(of(&s, BWL_E_NEW_DEST) > BWL_EVENTS_PER_SEC); /* the other port's */
 	assert_int_equal(of(&s, BWL_E_SPOOF), BWL_EVENTS_PER_SEC);
-	/* what was left out is counted, of its kind and port */
+	/* lost events are counted by kind and port */
 	rig_event_sums(rig->pins, &lost, &total);
 	assert_int_equal(total - lost, s.all);
 	assert_true(lost >= 2 * (500 - BWL_EVENTS_PER_SEC));
@@ -152,7 +152,7 @@ static void a_ring_that_nobody_reads_keeps_room_for_what_is_no_junk(void **state
 			BWL_EVENT_ROOM_JUNK / 72 + 64);
 }
 
-/* The budgets are per CPU: on two the same junk makes twice the events. */
+/* The budgets are per CPU: on two CPUs the same junk causes twice the events. */
 static void stay_on_this_cpu(void)
 {
 	cpu_set_t set;

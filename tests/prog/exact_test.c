@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a CPU's shares may not be touched (bpf/lib/cpu.h) everything is charged exactly: in a
- * program that comes in between another on the same CPU, and on PREEMPT_RT.
+ * Where a CPU's shares must not be used (bpf/lib/cpu.h), everything is charged exactly: in a
+ * program that interrupts another one on the same CPU, and on PREEMPT_RT.
  */
 #include <bpf/bpf.h>
 #include <sched.h>
@@ -18,7 +18,7 @@ static void start(void)
 	rig_advance(RIG_SECOND);
 }
 
-/* Of the limits' own words: how far the grant's and the node's went on by ten packets. */
+/* From the limits' own words: by how much ten packets moved the grant's and the node's. */
 static void ten_packets_charge(uint64_t *ret_grant, uint64_t *ret_node)
 {
 	const struct bwl_state *grant, *node;
@@ -30,7 +30,7 @@ static void ten_packets_charge(uint64_t *ret_grant, uint64_t *ret_node)
 	node = &rig->pins->state[g.base->node.volume.state];
 	bwl_gen_close(&g);
 	grant = &rig->pins->state[bwl_grant_state(id_of("a"))];
-	for (i = 0; i < 2; i++) /* the first makes the entry the peer's, the second fills it */
+	for (i = 0; i < 2; i++) /* the first takes the entry for the peer, the second fills it */
 		assert_string_equal(host(TO(1) BIG), "pass");
 	*ret_grant = grant->finish_bytes;
 	*ret_node = node->finish_bytes;
@@ -58,7 +58,7 @@ static void all_is_charged_by_shares(void)
 	assert_int_equal(node, 0);
 }
 
-/* As if a program of each CPU were at its shares, and ours had come in between. */
+/* As if on each CPU a program was using the shares, and ours had interrupted it. */
 static void every_cpu_is_busy(uint32_t busy)
 {
 	struct bwl_cpu *cpu = calloc((size_t)rig->cpus, sizeof(*cpu));
@@ -87,11 +87,11 @@ static void a_program_that_interrupts_another_leaves_its_shares_alone(void **sta
 	every_cpu_is_busy(1);
 	all_is_charged_exactly();
 	assert_int_equal(held_of_peer("a"), held);
-	every_cpu_is_busy(0); /* still set: who did not set it did not clear it */
+	every_cpu_is_busy(0); /* still set: a program that did not set it did not clear it */
 	all_is_charged_by_shares();
 }
 
-/* Of how many destinations CPUs have noted who that is. */
+/* The number of destinations that CPUs have cached. */
 static unsigned noted_destinations(void)
 {
 	int fd = bpf_map__fd(rig->skel->maps.bwl_last_dest);

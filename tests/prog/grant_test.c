@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promises 4 and 9, and what each limit says when it is the one that refuses: expiry, heartbeat
- * and --confirm to the nanosecond, revocation, modes, and the cost of a packet.
+ * Promises 4 and 9, and the reason that each limit gives when it refuses: expiry, heartbeat and
+ * --confirm to the nanosecond, revocation, modes, and the cost of a packet.
  */
 #include "prog.h"
 
@@ -10,7 +10,7 @@
 #define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " "
 #define HEAD PORTS "heartbeat: none\n"
 
-/* Full frames until the first refusal; its reason. */
+/* Sends full frames until the first refusal; returns its reason. */
 static const char *until_refused(const char *spec, unsigned *ret_n)
 {
 	const char *name;
@@ -206,7 +206,7 @@ static void a_floors_volume_ends_too(void **state)
 	assert_string_equal(until_refused(TO(1) "udp fill=900", NULL), "floor-volume");
 }
 
-/* The floor is what applies when no grant is live, whatever of the grant's volume is left. */
+/* The floor applies when no grant is live, whatever is left of the grant's volume. */
 static void a_floor_does_not_depend_on_the_lapsed_grants_volume(void **state)
 {
 	struct bwl_change c = { .set = BWL_SET_EXPIRY, .expiry_ns = 1 };
@@ -228,7 +228,7 @@ static void a_floor_does_not_depend_on_the_lapsed_grants_volume(void **state)
 	assert_string_equal(host(TO(1) "udp fill=58"), "pass-floor");
 	assert_string_equal(until_refused(TO(1) "udp fill=58", NULL), "floor-volume");
 	assert_int_equal(rig->pins->state[2 * id].used_bytes, used);
-	c.expiry_ns = BWL_NEVER_NS; /* and it is not on the grant's account */
+	c.expiry_ns = BWL_NEVER_NS; /* not charged to the grant's account */
 	assert_int_equal(bwl_peer_change(rig->pins, "low", &c, &e), 0);
 	assert_string_equal(host(TO(1) "udp fill=58"), "peer-volume");
 }
@@ -254,13 +254,16 @@ static void silence_closes_at_its_nanosecond(void **state)
 	assert_string_equal(host(TO(2) "udp"), "pass-floor");
 	assert_int_equal(bwl_heartbeat(rig->pins, &deadline, &e), 0);
 	assert_string_equal(host(TO(1) "udp"), "pass");
-	/* Said aloud, there is none. */
+	/* Explicitly none. */
 	apply(HEAD "peers:\n" DEST("beat", 1) "grant: { rate: 1gbit } }\n");
 	rig_set_clock(deadline + RIG_SECOND);
 	assert_string_equal(host(TO(1) "udp"), "pass");
 }
 
-/* The policy before has the shorter silence: a beat given to the one on trial ends with it. */
+/*
+ * The previous policy allows a shorter silence: a beat during the trial of another one ends with
+ * it.
+ */
 static void a_beat_on_trial_lasts_no_longer_than_the_policy_before_allows(void **state)
 {
 	static const char *const trial[] = { "1h", "none" };
@@ -313,7 +316,7 @@ static void an_unconfirmed_policy_ends_at_its_nanosecond(void **state)
 	rig_set_clock(at);
 	assert_string_equal(host(TO(2) "udp"), "no-peer");
 	assert_string_equal(host(TO(1) "udp"), "pass");
-	/* And the other way: confirmed in time, it stays. */
+	/* The other way round: confirmed in time, it stays. */
 	assert_int_equal(rig_try_policy(rig, next, &o, NULL, &e), 0);
 	assert_int_equal(rig_try_policy(rig, next, &o, NULL, &e), -EBUSY);
 	assert_int_equal(bwl_confirm(rig->pins, &e), 0);
@@ -393,7 +396,8 @@ static void revoke_all_on_trial_survives_the_return(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 3; i++) { /* by time, by rollback, and confirmed and put back by hand */
+	for (i = 0; i < 3; i++) { /* by time, by rollback, and by confirming and applying the old
+				   * one again */
 		rig_teardown(NULL);
 		rig_setup(NULL);
 		apply("%s", before);
@@ -455,7 +459,7 @@ static void revoke_all_survives_everything_but_a_grant(void **state)
 	assert_string_equal(host(TO(1) "udp"), "revoked");
 	apply("%s", without);
 	assert_string_equal(host(TO(2) "udp"), "revoked");
-	apply("%s", pol); /* it was out of the policy meanwhile */
+	apply("%s", pol); /* meanwhile the policy did not have it */
 	assert_string_equal(host(TO(1) "udp"), "revoked");
 	assert_int_equal(bwl_peer_change(rig->pins, "all2", &c, &e), 0);
 	rig_advance(RIG_SECOND);
@@ -477,7 +481,7 @@ static void every_byte_on_the_wire_is_charged(void **state)
 	assert_int_equal(r.charged, 100); /* min_charge */
 	k.spec = "eth vlan id=5 vlan id=6 ip4 src=10.0.7.2 dst=10.1.0.1 udp fill=958";
 	judge(&k, &r);
-	assert_int_equal(r.charged, 1008); /* tags too */
+	assert_int_equal(r.charged, 1008); /* includes tags */
 	/* 2 segments of 1000 bytes: one more header of 54 */
 	k.spec = TO(1) "tcp fill=2000";
 	k.gso_size = 1000;
@@ -511,16 +515,19 @@ static void gso_fields_may_raise_the_charge_and_never_lower_it(void **state)
 	assert_int_equal(r.charged, honest);
 	k.gso_size = 1; /* 3000 segments */
 	judge(&k, &r);
-	assert_int_equal(r.charged, 3000 * 64); /* min_charge, 64, each */
+	assert_int_equal(r.charged, 3000 * 64); /* min_charge of 64 for each */
 	k.gso_size = 1460;
 	k.gso_segs = 60000;
 	judge(&k, &r);
 	assert_int_equal(r.charged, 60000 * 64);
-	/* UDP, and all that is not TCP outermost: the segments may carry a tunnel's headers */
+	/*
+	 * UDP, and everything that is not TCP outermost: the segments may repeat a tunnel's headers
+	 */
 	k = (struct rig_packet){ .spec = TO(1) "udp fill=3000", .gso_size = 1000, .gso_segs = 3 };
 	judge(&k, &r);
 	assert_int_equal(r.charged, 42 + 3000 + 2 * 256);
-	k.spec = TO(1) "ip4 src=1.1.1.1 dst=2.2.2.2 tcp fill=3000"; /* 20 + 20 more, within */
+	k.spec = TO(1) "ip4 src=1.1.1.1 dst=2.2.2.2 tcp fill=3000"; /* 20 + 20 more, for the
+								     * inner headers */
 	judge(&k, &r);
 	assert_int_equal(r.charged, 34 + 40 + 3000 + 3 * 256);
 }

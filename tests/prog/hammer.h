@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Packets from all CPUs at once, and the bound over every window of what passed. */
+/* Packets from all CPUs at once, and the bound for what passes in every window. */
 #ifndef BWL_TEST_HAMMER_H
 #define BWL_TEST_HAMMER_H
 
@@ -37,7 +37,7 @@ static inline void *hammer(void *arg)
 	return NULL;
 }
 
-/* Threads on different CPUs, the i-th with the i-th spec. */
+/* Starts threads on different CPUs, the i-th with the i-th spec. */
 static inline void hammers_start(const char *const *spec, int n)
 {
 	int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), i;
@@ -67,8 +67,8 @@ static inline uint64_t passed_bytes(void)
 }
 
 /*
- * Time passes in steps; before each, every limit has refused something since the last. Every
- * window of steps is checked; a frame under way on each CPU may be counted a step late.
+ * Time moves in steps; before each step every limit must have refused something since the last one.
+ * Every window of steps is checked; a frame in progress on each CPU may be counted one step late.
  */
 static inline void saturate(unsigned refusal, uint64_t rate_bps, uint64_t burst, uint64_t step_ns,
 			    unsigned steps)

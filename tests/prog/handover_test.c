@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What XDP hands over to TC in a packet's metadata (bpf/lib/handover.h): the same for every packet
- * of a flow, another one after every edit, none for what TC must look at itself. That TC believes
- * nobody else is in tests/thief/25_metadata.sh: a test run gives a packet of TC none.
+ * What XDP hands to TC in a packet's metadata (bpf/lib/handover.h): the same for every packet of a
+ * flow, different after every edit, and none if TC must look itself. That TC trusts no other
+ * metadata is tested in tests/thief/25_metadata.sh: test runs of TC have no metadata.
  */
 #include "prog.h"
 
@@ -44,7 +44,7 @@ static bool same(const char *a, const char *b)
 	return m && !memcmp(first, m, META);
 }
 
-/* What XDP passes is counted by TC, if it comes there. */
+/* Frames that XDP passes are counted by TC, which is not run here. */
 static int down(void **state)
 {
 	(void)state;
@@ -56,7 +56,7 @@ static void packets_of_a_flow_have_the_same(void **state)
 {
 	(void)state;
 	rig_policy(rig, BOTH);
-	rig_advance(RIG_SECOND); /* what TC refuses, XDP does not pass again */
+	rig_advance(RIG_SECOND); /* XDP does not pass again what TC refuses */
 	assert_true(same("eth ip4 src=10.0.7.2 dst=10.1.0.1 tcp seq=1 flags=0x10 fill=10",
 			 "eth ip4 src=10.0.7.2 ttl=9 dst=10.1.0.1 tcp seq=11 flags=0x18 fill=900"));
 	rig_advance(RIG_SECOND);

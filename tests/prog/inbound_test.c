@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What an uplink's hardware has decrypted, when it comes in for the second time, with its peer's id
- * in the mark (bpf/lib/inbound.h). The first time needs a driver: tests/vm/27_offload_in.sh.
+ * Packets that an uplink's hardware has decrypted, in their second pass, with the peer's id in the
+ * mark (bpf/lib/inbound.h). The first pass needs a driver: tests/vm/27_offload_in.sh.
  */
 #include "prog.h"
 
@@ -55,7 +55,10 @@ static void what_a_device_decrypted_is_taken_for_the_peer_whose_sa_it_was(void *
 	       { "eth ip4 src=10.3.0.1 dst=192.0.2.2 udp", "uplink-in" },
 	       { "eth ip4 src=10.3.0.1 dst=10.0.8.2 udp", "from" },
 	       { "eth ip4 src=10.3.0.1 dst=10.0.7.2 len=9999 udp", "malformed" },
-	       /* Inside a tunnel there are no neighbours, no ESP of ours and no key exchange. */
+	       /*
+		* Inside a tunnel there is no neighbour discovery, no ESP to the DPU and no key
+		* exchange.
+		*/
 	       { "eth arp op=1", "tunnel-source" },
 	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60", "tunnel-source" },
 	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=500 dport=500 fill=60",
@@ -88,7 +91,7 @@ static void without_an_inbound_sa_in_a_device_no_mark_opens(void **state)
 	assert_string_equal(again(NULL, FROM_SEALED), "no-sa");
 	rig->pins->tunnel[id_of("open")].flags = BOTH; /* a clear peer has no SA that counts */
 	assert_string_equal(again("open", "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp"), "no-sa");
-	/* Without the mark it is what anybody on the wire can send. */
+	/* Without the mark, anybody on the wire can send it. */
 	assert_string_equal(uplink(FROM_SEALED), "no-sa");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promises 3 and 6: whoever puts a policy in force is killed at any instruction while he holds
- * volumes full; the next one gives back what was held, and not a byte of what was spent.
+ * Promises 3 and 6: a writer that puts a policy in force is killed at any instruction while it
+ * holds volumes full; the next writer gives back what was held, and not one byte of what was spent.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -18,7 +18,10 @@
 	"  - { name: name, addresses: [10.1.0.3, 10.1.0.6], path: clear, via: 192.0.2.1,"          \
 	" grant: { rate: 1gbit, volume: 6400b } }\n"
 #define AWAY HEAD PEER("far", 9, "1gb")
-/* In the next one: another kind, new, within the prefix of another, with a volume again. */
+/*
+ * In the next policy: another kind, a new one, one within another's prefix, one with a volume
+ * again.
+ */
 #define FIRST HEAD PEER("kind", 1, "6400b") NAME PEER("again", 4, "6400b")
 #define BEFORE                                                                                     \
 	HEAD PEER("kind", 1, "6400b") NAME                                                         \
@@ -56,7 +59,7 @@ static void unlock(void)
 	rig->pins = rig_pins(rig);
 }
 
-/* Nothing is on anybody's account. */
+/* With all accounts empty. */
 static void begin(void)
 {
 	uint32_t n = 2 * (rig->pins->schema.max_peers + rig->pins->schema.max_extras);
@@ -78,7 +81,7 @@ static void begin(void)
 	unlock();
 }
 
-/* Puts NEXT in force in a child that is stopped at this call for the time. */
+/* Puts NEXT in force in a child that is stopped when it reads the time for the at-th time. */
 static pid_t stopped(unsigned at)
 {
 	pid_t child = fork();
@@ -98,7 +101,7 @@ static pid_t stopped(unsigned at)
 	return child;
 }
 
-/* Steps on: false when it has ended. */
+/* One step; false: it has ended. */
 static bool step(pid_t child)
 {
 	int status;
@@ -114,7 +117,7 @@ static void end(pid_t child)
 	waitpid(child, NULL, 0);
 }
 
-/* How many steps from this call until is_held() is `until`. */
+/* The number of steps from this call until is_held() is `until`. */
 static unsigned steps_until(unsigned at, bool until)
 {
 	unsigned n = 0;
@@ -130,7 +133,7 @@ static unsigned steps_until(unsigned at, bool until)
 
 static unsigned points, stuck;
 
-/* What is on all accounts of total volumes, in packets. */
+/* The sum of all accounts of total volumes, in packets. */
 static uint64_t sum(void)
 {
 	uint64_t bytes = 0;
@@ -152,8 +155,8 @@ static void fits(const char *spec, unsigned spent, unsigned before)
 }
 
 /*
- * Killed after so many steps from that call; what can be had of each volume, before it is settled
- * and after.
+ * Killed after this many steps from that call; then what each volume still allows, before and after
+ * it is settled.
  */
 static void killed(unsigned at, unsigned steps)
 {
@@ -189,14 +192,14 @@ static void killed(unsigned at, unsigned steps)
 	fits(TO(2), 0, two);
 	fits(TO(3), SPENT, three);
 	fits(TO(4), SPENT, 0);
-	/* what is spent to the last byte is not taken for held */
+	/* an account spent to the last byte is not taken for a held one */
 	unlock();
 	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
 	rig_policy(rig, NEXT);
 	assert_int_equal(drain(TO(1), 1) + drain(TO(2), 1) + drain(TO(3), 1) + drain(TO(4), 1), 0);
 }
 
-/* The calls for the time: the one before accounts are held, and the last one while they are. */
+/* The calls that read the time: the last before accounts are held, and the last while they are. */
 static void find_calls(unsigned *ret_hold, unsigned *ret_last)
 {
 	begin();
@@ -222,19 +225,19 @@ static void find_calls(unsigned *ret_hold, unsigned *ret_last)
 
 static void a_writer_killed_at_any_instruction_gives_back_what_he_held_and_no_more(void **state)
 {
-	bool fine = getenv("BWL_HELD_FINE"); /* some minutes */
+	bool fine = getenv("BWL_HELD_FINE"); /* takes some minutes */
 	unsigned hold, last, n, i;
 
 	(void)state;
 	find_calls(&hold, &last);
-	/* holding, for about 900 steps after the first is on record */
+	/* while holding, for about 900 steps after the first one is recorded */
 	n = steps_until(hold, true);
 	for (i = fine ? 0 : n; i <= n + 900; i += fine ? 31 : 307)
 		killed(hold, i);
 	/* before and after the switch */
 	for (i = 2 * (hold + 1); i < 2 * (last + 1); i++)
 		killed(i / 2, 0);
-	/* settling: the last steps while anything is held */
+	/* while settling: the last steps with anything held */
 	n = steps_until(last, false);
 	for (i = n > 400 ? n - 400 : 0; i <= n + 5; i += fine ? 3 : 97)
 		killed(last, i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Latency as the real programs measure it, by the injected clock: each packet in the bin where it
- * belongs, of the peer that it is for, and no verdict or mark that depends on it.
+ * Latency as the real programs measure it, with the injected clock: each packet is in the right bin
+ * of the right peer, and no verdict or mark depends on it.
  */
 #include <bwl/latency.h>
 #include "prog.h"
@@ -35,7 +35,7 @@ static int setup(void **state)
 }
 #define LAT_TEST(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 
-/* Of a peer by name; NULL: of all that have no row. The peer must have one. */
+/* Of a peer by name, which must have a row; NULL: of all peers without a row. */
 static struct bwl_latency of(const char *name)
 {
 	static struct bwl_lat_peers all;
@@ -96,7 +96,7 @@ static const char *send(const char *spec, struct rig_result *r)
 	return judge(&(struct rig_packet){ .prog = RIG_HOST, .port = RIG_H0, .spec = spec }, r);
 }
 
-/* As the packet came out of the program before, to the uplink. */
+/* To the uplink, as the packet came out of the previous program. */
 static const char *gate(const struct rig_result *was, const char *spec, struct rig_result *r)
 {
 	return judge(&(struct rig_packet){ .prog = RIG_GATE,
@@ -113,7 +113,7 @@ static const char *gate(const struct rig_result *was, const char *spec, struct r
 #define SEALED "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp fill=100"
 #define ESP "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=160"
 
-/* The bins, in ns: up to and with 2^i. Pure: the programs compute it with this function. */
+/* The bins, in ns: up to and including 2^i. Pure: the programs use the same function. */
 static void a_bin_holds_what_is_above_half_of_its_end(void **state)
 {
 	uint32_t i;
@@ -157,7 +157,9 @@ static void the_way_to_the_gate_is_in_its_bin(void **state)
 		assert_int_equal(is.shape.sum_ns, 0);
 		assert_int_equal(is.unmatched, 0);
 	}
-	/* An odd moment: the time that is carried is odd, and so is the one it is compared with. */
+	/*
+	 * An odd time: the time that is carried is odd, and so is the one that it is compared with.
+	 */
 	rig_advance(1);
 	was = of("fast");
 	assert_string_equal(send(FAST, &r), "pass");
@@ -167,7 +169,10 @@ static void the_way_to_the_gate_is_in_its_bin(void **state)
 	assert_in_range(is.gate.sum_ns - was.gate.sum_ns, 100, 102);
 }
 
-/* A byte a microsecond: the first two pass at once, each other one waits a millisecond longer. */
+/*
+ * One byte per microsecond: the first two pass at once, each further one waits one millisecond
+ * longer.
+ */
 static void the_wait_in_shape_is_the_departure_time_less_now(void **state)
 {
 	static struct rig_result r;
@@ -219,12 +224,12 @@ static void what_is_encrypted_keeps_its_time(void **state)
 	is = of("sealed");
 	assert_int_equal(is.gate.bin[15], 1); /* 20.3 µs */
 	assert_int_equal(is.gate.sum_ns, 20 * MICRO + 300);
-	/* The kernel cut it: the second segment has the time of the first. */
+	/* The kernel segmented it: the second segment has the first one's time. */
 	k.priority = 0;
 	assert_string_equal(gate(&(struct rig_result){ .mark = r.mark }, ESP, &r), "gate");
 }
 
-/* Nobody wrote a time: another packet's is not taken for it. */
+/* No time was written: another packet's is not used instead. */
 static void a_packet_without_a_time_passes_and_is_counted_as_unmatched(void **state)
 {
 	struct rig_packet k = {
@@ -246,7 +251,7 @@ static void a_packet_without_a_time_passes_and_is_counted_as_unmatched(void **st
 	is = of("sealed");
 	assert_int_equal(is.unmatched, 1);
 	assert_int_equal(bwl_lat_frames(&is.gate), 0);
-	/* Another peer's packet came last on this CPU: its time is not this one's. */
+	/* Another peer's packet was the last on this CPU: its time is not this one's. */
 	assert_string_equal(send(SEALED, &r), "pass");
 	send(FAST, NULL);
 	assert_string_equal(judge(&k, &r), "pass-gate");
@@ -254,12 +259,12 @@ static void a_packet_without_a_time_passes_and_is_counted_as_unmatched(void **st
 	is = of("sealed");
 	assert_int_equal(is.unmatched, 2);
 	assert_int_equal(of("fast").unmatched, 0);
-	/* Nor what the gate stops, nor a mark of nobody. */
+	/* Nor what the gate stops, nor an unknown mark. */
 	assert_string_equal(gate(&(struct rig_result){ .priority = 77 }, FAST, NULL), "gate");
 	assert_int_equal(at_gate("fast"), 0);
 }
 
-/* Peers that nobody asked for are together in one row, and no packet is in two. */
+/* Peers that were not named share one row, and no packet is counted in two. */
 static void who_has_no_row_of_its_own_is_among_all_others(void **state)
 {
 	static struct rig_result r;
@@ -276,7 +281,7 @@ static void who_has_no_row_of_its_own_is_among_all_others(void **state)
 		send(FAST, &r);
 		gate(&r, FAST, NULL);
 	}
-	begin("fast"); /* again: nothing is lost of it */
+	begin("fast"); /* again: nothing is lost */
 	assert_int_equal(at_gate("fast"), 5);
 	assert_int_equal(in_shape("fast"), 5);
 	assert_int_equal(at_gate(NULL), 1);
@@ -285,11 +290,11 @@ static void who_has_no_row_of_its_own_is_among_all_others(void **state)
 	send(FAST, &r);
 	gate(&r, FAST, NULL);
 	assert_int_equal(at_gate(NULL), 2);
-	begin("paced"); /* gets the row that fast had: empty */
+	begin("paced"); /* gets the row that fast had: it is empty */
 	assert_int_equal(at_gate("paced"), 0);
 }
 
-/* The id goes to another peer: what was measured is not shown as that one's. */
+/* The id goes to another peer: measurements are not shown under that one's name. */
 static void an_id_that_another_peer_has_is_not_measured_by_name_any_more(void **state)
 {
 	uint32_t id;
@@ -337,7 +342,7 @@ static void rows_are_bounded_and_the_last_one_says_so(void **state)
 	begin(name);
 }
 
-/* The same packets, measured or not: verdicts, marks, frames and departure times are alike. */
+/* The same packets, measured or not: verdicts, marks, frames and departure times are the same. */
 static void measuring_changes_no_verdict(void **state)
 {
 	static const char *const spec[] = { FAST, PACED, SEALED,
@@ -366,7 +371,7 @@ static void measuring_changes_no_verdict(void **state)
 		assert_int_equal(without.len, with[i].len);
 		assert_memory_equal(without.data, with[i].data, without.len);
 		if (without.reason == BWL_R_PASS && i % 5 == 0)
-			assert_int_equal(without.priority, 0); /* nothing of it is left */
+			assert_int_equal(without.priority, 0); /* nothing is left in it */
 	}
 	assert_int_equal(in_shape(NULL), 0);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promise 4: a lease ends in the data plane, to the nanosecond, with nobody there who speaks;
- * whatever is renewed, applied or tried lengthens it only as far as the policy says.
+ * Promise 4: a lease ends in the data plane, to the nanosecond, without any daemon; renewing,
+ * applying or trying a policy prolongs it only as far as the policy says.
  */
 #include <errno.h>
 #include "prog.h"
@@ -14,7 +14,7 @@
 
 static struct bwl_err e;
 
-/* 0, or what kept it from it; *ret_left: until the deadline. */
+/* 0, or the error; *ret_left: time until the deadline. */
 static int beat(uint64_t *ret_left)
 {
 	uint64_t deadline = 0;
@@ -146,7 +146,7 @@ static void a_policy_never_lengthens_a_lease(void **s)
 	assert_int_equal(beat(NULL), -EPERM);
 }
 
-/* The one before may come back at any moment, with nobody there. */
+/* The previous policy may return at any moment, without any daemon. */
 static void on_trial_the_shorter_lease_of_both_counts(void **s)
 {
 	static const char *const policy[] = { POLICY("60s", "lease: 2m\n"),
@@ -171,7 +171,7 @@ static void on_trial_the_shorter_lease_of_both_counts(void **s)
 		assert_int_equal(renew(0), 0);
 		start = rig_now();
 		assert_int_equal(beat(NULL), 0);
-		rig_advance(15 * RIG_SECOND); /* it has returned by itself */
+		rig_advance(15 * RIG_SECOND); /* the previous one has returned by itself */
 		assert_string_equal(host(FRAME), "pass");
 		rig_set_clock(start + 20 * RIG_SECOND - 1);
 		assert_string_equal(host(FRAME), "pass");
@@ -187,7 +187,7 @@ static void going_back_to_a_shorter_lease_shortens_it(void **s)
 	(void)s;
 	apply(POLICY("60s", "lease: 20s\n"));
 	assert_int_equal(rig_try_policy(rig, POLICY("60s", "lease: 2m\n"), &o, NULL, &e), 0);
-	/* as by a tool that knew of the new one alone */
+	/* as by a tool that knew only the new one */
 	rig->pins->lease->until_ns = rig_now() + 2 * MINUTE;
 	assert_int_equal(beat(NULL), 0);
 	assert_int_equal(bwl_rollback(rig->pins, &e), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promise 3 across the agent's death and the machine's: packets through the real programs, the
- * agent's own code between them and the disk, and a reboot whenever the test says so.
+ * Promise 3 across the death of the agent and of the machine: packets through the real programs,
+ * the agent's own code between them and the disk, and a reboot whenever the test wants one.
  */
 #include <signal.h>
 #include <sys/resource.h>
@@ -56,7 +56,7 @@ static void look(void)
 		fail_msg("%s", e.text);
 }
 
-/* Everything of this boot is gone; the policy comes from its file. */
+/* All state of this boot is lost; the policy comes from its file. */
 static void reboot(const char *policy)
 {
 	agent_dies();
@@ -89,7 +89,7 @@ static int end(void **state)
 	return system(cmd);
 }
 
-/* Bytes that pass, frame by frame, until one does not; look: the agent keeps up. */
+/* Bytes that pass, frame by frame, until one is refused. looks: the agent keeps up. */
 static uint64_t pass(const char *spec, uint64_t most, bool looks)
 {
 	const struct rig_packet k = { .prog = RIG_HOST, .port = RIG_H0, .spec = spec };
@@ -140,7 +140,7 @@ static void a_volume_passes_whole_in_leads_and_no_byte_more(void **state)
 	rig_advance(RIG_SECOND);
 	agent_comes(LEDGER_BEGUN);
 	look();
-	all = pass(TO(1), ~0ULL, false); /* the agent does not look: one lead */
+	all = pass(TO(1), ~0ULL, false); /* the agent does not look: one lead passes */
 	assert_in_range(all, 1, MB / 10);
 	assert_true(all > MB / 10 - LEN);
 	look();
@@ -165,9 +165,10 @@ static void a_reboot_costs_at_most_a_lead_and_gives_nothing_back(void **state)
 		look();
 		all += pass(TO(1), 300 * LEN, true);
 		reboot(total);
-		assert_int_equal(pass(TO(1), ~0ULL, false), 0); /* before the agent has come */
+		assert_int_equal(pass(TO(1), ~0ULL, false), 0); /* before the agent has started */
 		agent_comes(LEDGER_FOUND);
-		rig_advance(1000000); /* for so long it is said again that the volume is spent */
+		rig_advance(1000000); /* for this long the refusal for the spent volume is
+				       * repeated */
 		look();
 		spent = left_of("x").used;
 		assert_true(spent >= all);
@@ -195,7 +196,7 @@ static void killed_while_it_restores_it_restores_the_same(void **state)
 	reboot(total);
 	agent_comes(LEDGER_FOUND);
 	spent = ledger_at(ledger, ledger_find(ledger, "peer x"))->spent;
-	/* The disk refuses: nothing is restored, and nothing passes. */
+	/* The disk fails: nothing is restored, and nothing passes. */
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &was);
 	setrlimit(RLIMIT_FSIZE, &none);
@@ -207,7 +208,7 @@ static void killed_while_it_restores_it_restores_the_same(void **state)
 	agent_comes(LEDGER_FOUND);
 	look();
 	assert_int_equal(left_of("x").used, spent);
-	/* Again and again changes nothing. */
+	/* Repeating it changes nothing. */
 	agent_dies();
 	agent_comes(LEDGER_FOUND);
 	look();
@@ -241,7 +242,7 @@ static void while_the_disk_refuses_not_a_byte_passes_the_mark(void **state)
 	look();
 	all += pass(TO(1), ~0ULL, true);
 	assert_in_range(all, 10 * MB - LEN, 10 * MB);
-	/* And what was written in between reads back. */
+	/* What was written in between reads back. */
 	agent_dies();
 	agent_comes(LEDGER_FOUND);
 }
@@ -267,7 +268,7 @@ static void a_window_goes_on_after_a_reboot_with_its_slices(void **state)
 	agent_comes(LEDGER_FOUND);
 	look();
 	assert_in_range(left_of("x").used, 2 * first, 2 * first + MB / 10);
-	/* What was six slices old leaves after six more, the rest stays. */
+	/* What was six slices old leaves after six more; the rest stays. */
 	rig_advance(70 * RIG_SECOND);
 	assert_in_range(left_of("x").used, first, first + MB / 10);
 	look();
@@ -305,7 +306,7 @@ static void a_name_that_the_ledger_does_not_know_stays_spent(void **state)
 	rig_advance(RIG_SECOND);
 	agent_comes(LEDGER_BEGUN);
 	look();
-	reboot(policy); /* renamed while nobody looked */
+	reboot(policy); /* renamed without the agent */
 	agent_comes(LEDGER_FOUND);
 	look();
 	assert_int_equal(releases_count(releases).unknown, 1);
@@ -348,7 +349,7 @@ static void a_ledger_that_is_lost_leaves_volumes_spent_after_a_reboot_only(void 
 	pass(TO(1), MB, true);
 	agent_dies();
 	assert_int_equal(ledger_set_aside(dir, NULL), 0);
-	agent_comes(LEDGER_BEGUN); /* the maps know it all */
+	agent_comes(LEDGER_BEGUN); /* the maps know everything */
 	look();
 	assert_in_range(left_of("x").used, MB, MB + LEN);
 	assert_true(pass(TO(1), MB, true) >= MB);
@@ -402,7 +403,10 @@ static void killed_a_thousand_times_under_traffic_the_volume_is_exact(void **sta
 			for (;;)
 				look();
 		}
-		/* The first must have begun the ledger; then anywhere in its work. */
+		/*
+		 * The first child must have begun the ledger; later ones are killed anywhere in
+		 * their work.
+		 */
 		for (unsigned n = kills ? (unsigned)rand() % 300 : 100000; n; n--) {
 			if (rig_fire(rig, &k, 1) == TC_ACT_REDIRECT)
 				all += LEN;
@@ -427,7 +431,7 @@ static void killed_a_thousand_times_under_traffic_the_volume_is_exact(void **sta
 	assert_true(all <= volume && all > volume - LEN);
 }
 
-/* A writer holds accounts full until no packet has the old policy any more. */
+/* A writer holds accounts full until no packet uses the old policy any more. */
 static void an_account_that_a_writer_holds_full_is_not_written_as_spent(void **state)
 {
 	struct bwl_err e = { 0 };
@@ -445,7 +449,7 @@ static void an_account_that_a_writer_holds_full_is_not_written_as_spent(void **s
 	releases_free(releases);
 	assert_int_equal(bwl_pins_open(rig->pins->dir, true, &agent, &e), 0);
 	assert_int_equal(releases_new(agent, "boot 0", &releases, &e), 0);
-	assert_true(rig->pins->dir_fd >= 0); /* the lock, of who applied */
+	assert_true(rig->pins->dir_fd >= 0); /* the lock of the process that applied it */
 	*used = 200 * MB;
 	look();
 	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_RELEASE_NONE);
@@ -457,7 +461,7 @@ static void an_account_that_a_writer_holds_full_is_not_written_as_spent(void **s
 	bwl_pins_close(agent);
 }
 
-/* One that was killed meanwhile: they are full until they are settled from the record. */
+/* The writer was killed meanwhile: accounts are full until they are settled from the record. */
 static void an_account_that_a_killed_writer_holds_full_is_not_written_as_spent(void **state)
 {
 	struct bwl_err e = { 0 };
@@ -484,7 +488,7 @@ static void an_account_that_a_killed_writer_holds_full_is_not_written_as_spent(v
 	rig->pins->held[0] = (struct bwl_held){ .own = 1, .put = BWL_SCHEDS };
 	look();
 	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_RELEASE_NONE);
-	bwl_pins_close(rig->pins); /* the lock, of who applied */
+	bwl_pins_close(rig->pins); /* the lock of the process that applied it */
 	rig->pins = rig_pins(rig);
 	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
 	assert_int_equal(rig->pins->state[2 * id].used_bytes, own);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promise 3, the part of the data plane: no volume is spent past its release, to the byte, and who
- * has no ledger sees none of it.
+ * Promise 3 in the data plane: no volume is spent past its release, to the byte, and policies
+ * without a ledger are not affected.
  */
 #include "prog.h"
 
@@ -16,7 +16,7 @@ static void set_released(uint32_t state, uint64_t bytes)
 	rig->pins->mark[state].spendable_bytes = bytes;
 }
 
-/* Frames that pass before the first that does not; its reason must be this one. */
+/* The number of frames that pass before the first refusal, whose reason must be `then`. */
 static unsigned passes(const char *spec, const char *then)
 {
 	const char *name;
@@ -45,12 +45,12 @@ static void a_volume_is_spent_up_to_its_mark_and_not_a_byte_further(void **state
 	assert_int_equal(rig->pins->state[total].used_bytes, 5 * LEN);
 	set_released(window, 5 * LEN);
 	assert_int_equal(passes(TO(2), "ledger"), 1);
-	/* A release beyond the volume changes nothing of it. */
+	/* A release beyond the volume does not change it. */
 	set_released(total, 1 << 30);
 	set_released(window, 1 << 30);
 	assert_int_equal(passes(TO(1), "peer-volume"), 15);
 	assert_int_equal(passes(TO(2), "peer-volume"), 15);
-	/* At the volume's end it is the volume that refuses, and for a moment says so again. */
+	/* At the volume's end the volume refuses, and the refusal is repeated for a moment. */
 	set_released(total, 20000);
 	assert_string_equal(host(TO(1)), "peer-volume");
 	set_released(total, BWL_RELEASE_CLOSED);
@@ -105,7 +105,7 @@ static void a_policy_that_requires_a_ledger_is_closed_until_one_has_come(void **
 	assert_string_equal(host(TO(2)), "pass");
 	set_released(2 * id_of("x"), 3 * LEN);
 	assert_int_equal(passes(TO(1), "ledger"), 3);
-	/* Applied again, what the ledger has released stays released. */
+	/* If it is applied again, what the ledger has released stays released. */
 	apply(HEAD "ledger: required\npeers:\n" DEST("x", 1) "grant: { volume: 30000b } }\n");
 	assert_int_equal(rig->pins->mark[2 * id_of("x")].spendable_bytes, 3 * LEN);
 }
@@ -157,7 +157,7 @@ static void what_starts_spent_says_how_much_of_it_is_not_known(void **state)
 	assert_string_equal(host(TO(1)), "peer-volume");
 	assert_int_equal(rig->pins->mark[2 * id].unknown_bytes, 20000);
 	assert_int_equal(rig->pins->state[2 * id].used_bytes, 20000);
-	/* Its volume raised, bytes pass beyond what is not known. */
+	/* After its volume is raised, bytes pass beyond the unknown part. */
 	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 22000b } }\n");
 	assert_int_equal(passes(TO(1), "peer-volume"), 2);
 	assert_int_equal(rig->pins->mark[2 * id].unknown_bytes, 20000);
@@ -172,7 +172,7 @@ static void whoever_gets_an_id_gets_no_release_with_it(void **state)
 	id = id_of("x");
 	set_released(2 * id, 1 << 20);
 	rig->pins->mark[2 * id].unknown_bytes = 7;
-	apply(HEAD "peers: []\n"); /* nothing on its account: the id is free */
+	apply(HEAD "peers: []\n"); /* its account is empty: the id is free */
 	apply(HEAD "peers:\n" DEST("y", 2) "grant: { volume: 20000b } }\n");
 	assert_int_equal(id_of("y"), id);
 	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_RELEASE_NONE);

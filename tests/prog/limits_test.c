@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Promises 2 and 3 in the real programs, on several CPUs at once, and across everything that an
- * operator can do to a policy: no burst and no volume comes out of it.
+ * operator can do to a policy: none of it yields a burst or a volume.
  */
 #include "hammer.h"
 
@@ -17,7 +17,7 @@ static void all_cpus_together_keep_a_peer_to_its_rate(void **state)
 	hammers_stop();
 }
 
-/* The clock stands: hundreds of thousands of charges race for one word. */
+/* The clock stands still: hundreds of thousands of charges race for one word. */
 static void all_cpus_together_spend_a_burst_once(void **state)
 {
 	static const char *const spec[] = { TO(1) "udp fill=958", TO(1) "udp fill=958" };
@@ -32,8 +32,8 @@ static void all_cpus_together_spend_a_burst_once(void **state)
 	hammers_stop();
 	assert_true(passed_bytes() < burst);
 	/*
-	 * What CPUs may hold is no part of what the limit itself has, which had no time to fill up
-	 * again; and one may still hold some of that when the other was refused.
+	 * What CPUs may hold is not part of what the limit itself has, which had no time to refill;
+	 * and one CPU may still hold some of that when another was refused.
 	 */
 	assert_true(passed_bytes() >= burst - 2 * ((uint64_t)rig->cpus << BWL_SHARE_MOST) - 1000);
 }
@@ -100,7 +100,7 @@ static void all_cpus_together_spend_a_volume_to_the_byte(void **state)
 	}
 }
 
-/* What passed when; every window of it against one rate and burst. */
+/* What passed, and when; every window of it is checked against one rate and burst. */
 static struct passed {
 	uint64_t at, bytes;
 } history[200];
@@ -169,7 +169,7 @@ static void nothing_an_operator_does_adds_a_burst(void **state)
 		drain_and_note(TO(1) "udp");
 		rig_advance(10000000);
 	}
-	for (i = 0; i < 10; i++) { /* forth and back, by rollback and by time */
+	for (i = 0; i < 10; i++) { /* back and forth, by rollback and by time */
 		assert_int_equal(rig_try_policy(rig, i % 3 ? smaller : a, &o, NULL, &e), 0);
 		drain_and_note(TO(1) "udp");
 		if (i % 2)
@@ -205,7 +205,7 @@ static void changes_of_a_limit_pass_no_more_than_its_rate(void **state)
 	assert_true(passed * 8000000000ULL >= may * 9 / 10);
 }
 
-/* Bytes pass until the very switch; the clock stands, so no window turns. */
+/* Bytes pass until the very switch; the clock stands still, so no window turns. */
 static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
 {
 	static const char *const spec[] = { TO(1) "udp fill=958", TO(1) "udp fill=58" };
@@ -229,13 +229,14 @@ static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
 						   1) "grant: { rate: 1tbit, volume: %llub%s } }\n",
 			      (unsigned long long)c.lim.volume, c.lim.window_ns ? " per 1h" : "");
 		while (passed_bytes() <
-		       was + 1000000) /* in the middle of it comes the next change */
+		       was + 1000000) /* the next change comes in the middle of it */
 			rig_advance(100);
 		assert_true(passed_bytes() - first <= c.lim.volume);
 	}
 	c.lim.window_ns = 3600 * RIG_SECOND;
 	i = 0;
-	do { /* until it is in force before as much has passed: this thread may be kept waiting */
+	do { /* until it is in force before as much has passed: this thread may have to wait for
+	      * the CPU */
 		c.lim.volume = ++i * 4000000ULL + passed_bytes() - first;
 		assert_int_equal(bwl_peer_change(rig->pins, "fire", &c, &e), 0);
 	} while (passed_bytes() - first >= c.lim.volume);
@@ -243,7 +244,7 @@ static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
 	while (rig_frames(rig, RIG_H0, BWL_R_PEER_VOLUME) < was + 10000)
 		rig_advance(100);
 	hammers_stop();
-	/* What CPUs held when a policy was replaced is spent, and nobody's. */
+	/* What CPUs held when a policy was replaced is spent, and belongs to no limit. */
 	assert_true(passed_bytes() - first <= c.lim.volume);
 	assert_true(passed_bytes() - first >= c.lim.volume / 100 * 99);
 }
@@ -251,7 +252,10 @@ static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
 static void no_packet_sees_half_a_change(void **state)
 {
 	static const char *const spec[] = { TO(1) "udp fill=958", TO(1) "udp fill=58" };
-	/* Expired and without a volume, or live with nothing left: only a mixture would pass. */
+	/*
+	 * Expired without a volume, or live with nothing left: only a mixture of the two would
+	 * pass.
+	 */
 	const struct bwl_change dead = { .set = BWL_SET_EXPIRY | BWL_SET_VOLUME, .expiry_ns = 1 };
 	const struct bwl_change spent = { .set = BWL_SET_EXPIRY | BWL_SET_VOLUME,
 					  .expiry_ns = BWL_NEVER_NS,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What leaves by a management device (bpf/lib/management.h): all that the DPU says by itself,
- * whatever mark others put on it; nothing that has this boot's tag, or that a port brought.
+ * What leaves through a management device (bpf/lib/management.h): everything that the DPU itself
+ * sends, whatever mark others put on it; nothing that has this boot's tag or came in through a
+ * port.
  */
 #include "prog.h"
 
-#define MGMT RIG_P1 /* of the rig's devices, the one that stands for it */
+#define MGMT RIG_P1 /* the rig's device that stands for it */
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-/* What a DPU says by itself and what its kernel answers: of each family and protocol. */
+/* What a DPU sends by itself, and what its kernel answers: of each family and protocol. */
 static const char *const said[] = {
 	"eth ip4 src=10.250.0.1 dst=10.250.0.2 tcp sport=22 dport=40000 flags=0x18 fill=400",
 	"eth ip4 src=10.250.0.1 dst=10.250.0.2 tcp sport=22 dport=40000 flags=0x04",
@@ -42,7 +43,7 @@ static void managing(void)
 	rig->pins->dev[MGMT].kind = BWL_PORT_MANAGEMENT;
 }
 
-/* With this mark, of a packet that came in there (RIG_NOWHERE: the DPU's own). */
+/* With this mark, of a packet that came in at `came` (RIG_NOWHERE: the DPU's own). */
 static const char *leaves(const char *spec, uint32_t mark, enum rig_port came)
 {
 	return judge(&(struct rig_packet){ .prog = RIG_MGMT,
@@ -67,7 +68,7 @@ static void what_the_dpu_says_by_itself_passes(void **state)
 	(void)state;
 	managing();
 	all_leave(0, RIG_NOWHERE, "pass-own");
-	all_leave(0, MGMT, "pass-own");      /* came in there: an answer of its own */
+	all_leave(0, MGMT, "pass-own");      /* came in there: the DPU's own answer */
 	all_leave(0, RIG_ALIEN, "pass-own"); /* of a bridge's or a container's device */
 	apply(PORTS "heartbeat: none\npeers: []\n");
 	all_leave(0, RIG_NOWHERE, "pass-own");
@@ -96,7 +97,10 @@ static void what_carries_our_mark_is_dropped_and_counted(void **state)
 	assert_int_equal(rig_charged(rig, BWL_MAX_PORTS + MGMT, BWL_R_REFLECTED), 0);
 }
 
-/* One bit of the tag away is somebody else's; the other bits are an id, and which way it went. */
+/*
+ * A mark that differs in one bit of the tag is somebody else's; the other bits are an id and the
+ * direction.
+ */
 static void every_bit_of_the_tag_must_be_ours_and_no_other_bit_matters(void **state)
 {
 	uint32_t tag = rig->pins->ctl->tag, n, step = BWL_MARK_TAG & -BWL_MARK_TAG;
@@ -112,7 +116,7 @@ static void every_bit_of_the_tag_must_be_ours_and_no_other_bit_matters(void **st
 				    n * step == (tag & BWL_MARK_TAG) ? "reflected" : "pass-own");
 }
 
-/* Every tag that a boot may draw, against its own bits: no tag is easier to miss. */
+/* For every tag that a boot may draw, with each bit changed: no tag is easier to miss. */
 static void the_same_for_tags_of_other_boots(void **state)
 {
 	static const uint32_t tags[] = {
@@ -139,7 +143,7 @@ static void marks_of_others_pass(void **state)
 		1,           0xff,        0x4000,      0x8000,      /* kube-proxy */
 		0x200,       0xf00,       0x10000,     0xffff0000U, /* cilium, calico */
 		0xca6c,      0x80000,     0xff0000,                 /* WireGuard, Tailscale */
-		0x62776c00U, /* an if_id of ours is no mark of ours */
+		0x62776c00U, /* our if_id is not one of our marks */
 		0x3fffff,    0x80000000U, 0x7fffffffU, 0xffffffffU,
 	};
 	uint32_t tag = rig->pins->ctl->tag & BWL_MARK_TAG;
@@ -154,7 +158,7 @@ static void marks_of_others_pass(void **state)
 	all_leave(~tag, RIG_NOWHERE, "pass-own");
 }
 
-/* Before the first boot's tag is drawn, or after it was lost: ssh goes on. */
+/* Before the first boot's tag is drawn, or after it was lost: ssh works. */
 static void without_a_tag_no_mark_is_ours(void **state)
 {
 	(void)state;
@@ -174,11 +178,11 @@ static void what_a_port_brought_is_dropped_without_any_mark(void **state)
 	all_leave(0, RIG_H1, "reflected");
 	all_leave(0, RIG_P0, "reflected");
 	all_leave(0xca6c, RIG_P0, "reflected");
-	rig->pins->ifport[rig->ifindex[RIG_H1]].v = 0; /* no port any more */
+	rig->pins->ifport[rig->ifindex[RIG_H1]].v = 0; /* no longer a port */
 	all_leave(0, RIG_H1, "pass-own");
 }
 
-/* The program outlives its device's entry: uncounted, and the same verdict. */
+/* The program outlives its device's entry: not counted, but the same verdict. */
 static void a_device_without_an_entry_is_judged_all_the_same(void **state)
 {
 	struct rig_packet k = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Packets that do not fit into the tunnel are refused before they are charged, and their host is
- * told what fits; the MSS of a SYN is lowered to it. Real flows are in tests/vm.
+ * told what would fit; the MSS of a SYN is lowered accordingly. Real flows are in tests/vm.
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
@@ -73,7 +73,7 @@ static bool answered(void)
 	return res.act == TC_ACT_REDIRECT;
 }
 
-/* From the frame's own words: turned round, checksums right, for an MTU. */
+/* Made from the frame's own words: reversed, checksums right, for this MTU. */
 static void is_too_big4(uint32_t mtu)
 {
 	const uint8_t *ip = res.data + ETH_HLEN, *icmp = ip + 20, *quote = icmp + 8;
@@ -85,7 +85,7 @@ static void is_too_big4(uint32_t mtu)
 	assert_int_equal(sum(icmp, 8 + QUOTED, 0), 0xffff);
 	assert_int_equal(icmp[0] << 8 | icmp[1], 3 << 8 | 4);
 	assert_int_equal(icmp[6] << 8 | icmp[7], mtu);
-	assert_memory_equal(ip + 16, quote + 12, 4); /* to who sent it */
+	assert_memory_equal(ip + 16, quote + 12, 4); /* to its sender */
 	assert_memory_equal(ip + 12, quote + 16, 4);
 	assert_int_equal(quote[0], 0x45);
 	assert_int_equal(res.mark, 0);
@@ -122,7 +122,7 @@ static void what_does_not_fit_into_the_tunnel_is_refused_uncharged_and_its_host_
 	is_too_big6(INNER);
 	assert_string_equal(gso(0, V6 "frag6 off=0 mf=1 type=17 fill=%u", INNER - 40), "too-big");
 	is_too_big6(INNER);
-	/* Without DF the kernel fragments what ESP makes of it. */
+	/* Without DF the kernel fragments the ESP packet. */
 	assert_string_equal(gso(0, V4_CUTTABLE "udp fill=%u", RIG_MTU - 28), "pass");
 	assert_string_equal(gso(0, V4_CUTTABLE "udp fill=%u", RIG_MTU - 27), "too-big");
 	is_too_big4(INNER);
@@ -153,7 +153,7 @@ static void while_the_overhead_is_unknown_the_most_is_taken(void **state)
 	is_too_big6(1280);
 }
 
-/* Where a checksum is yet to be filled in, that may change no byte that was summed. */
+/* A checksum that is still to be filled in must not change any byte that was summed. */
 static void the_quoted_checksum_stays_as_it_is_when_it_is_filled_in(void **state)
 {
 	const uint8_t *tcp = res.data + ETH_HLEN + 28 + 20, *udp = res.data + ETH_HLEN + 48 + 40;
@@ -187,7 +187,10 @@ static void no_error_is_sent_about_an_error_and_not_for_everyone_without_end(voi
 	assert_in_range(n, 1, 3999);
 }
 
-/* The MSS that leaves or arrives; its packet is otherwise the same, and its checksum right. */
+/*
+ * The MSS of a leaving or arriving SYN; the rest of the packet is unchanged, and its checksum
+ * right.
+ */
 static unsigned mss_of(enum rig_prog prog, enum rig_port port, const char *spec, const char *reason,
 		       size_t at)
 {
@@ -218,21 +221,23 @@ static void the_mss_of_a_syn_is_lowered_to_what_fits(void **state)
 	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=6 hex=020405b4", 22), INNER - 40);
 	assert_int_equal(HOST_MSS(V4 "tcp flags=0x12 doff=6 hex=020405b4", 22), INNER - 40);
 	assert_int_equal(HOST_MSS(V6 "tcp flags=2 doff=6 hex=020405b4", 22), INNER - 60);
-	/* behind others: window scale, selective acknowledgements, a filler; at an odd offset */
+	/*
+	 * after other options: window scale, selective acknowledgements, padding; at an odd offset
+	 */
 	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=8 hex=030308040201020423280000", 28),
 			 INNER - 40);
 	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=8 hex=0303080402020423280000ff", 27),
 			 INNER - 40);
-	/* what is small enough stays, and so does what is no SYN, and a clear peer's */
+	/* a small one stays, and so do packets that are not SYNs, and a clear peer's */
 	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=6 hex=02040218", 22), 0x218);
 	assert_int_equal(HOST_MSS(V4 "tcp flags=0x10 doff=6 hex=020405b4", 22), 1460);
 	assert_int_equal(
 		HOST_MSS("eth ip4 src=10.0.7.2 dst=10.1.0.1 tcp flags=2 doff=6 hex=020405b4", 22),
 		1460);
-	/* nonsense stays nonsense */
+	/* a malformed one stays malformed */
 	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=6 hex=fe002328", 22), 9000);
 	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=5 hex=02042328", 22), 9000);
-	/* in what arrives, too */
+	/* also in arriving packets */
 	assert_int_equal(
 		mss_of(RIG_UPIN, RIG_P0,
 		       "eth ip4 src=10.1.0.1 dst=10.0.7.2 tcp flags=0x12 doff=6 hex=02042328",

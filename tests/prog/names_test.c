@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From a name to its id (lib/tables/nameid.c): the table and a look at all names say the same after
- * whatever policies, killed writers and rubbish in the table; and an edit of one peer touches that
- * peer's pages only, which is what makes it fast.
+ * From a name to its id (lib/tables/nameid.c): the table and a search through all names agree after
+ * any policies, killed writers and garbage in the table; and an edit of one peer touches only that
+ * peer's pages, which makes it fast.
  */
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -28,7 +28,7 @@ static void in_force(struct bwl_gen *g)
 			 0);
 }
 
-/* Whose the name is, by a look at all of them. */
+/* The owner of a name, by a search through all of them. */
 static uint32_t by_look(const struct bwl_gen *g, const char *name)
 {
 	uint32_t id, found = 0;
@@ -37,13 +37,13 @@ static uint32_t by_look(const struct bwl_gen *g, const char *name)
 		if (!bwl_body_at(rig->pins, g, id) ||
 		    strncmp(rig->pins->name[id].name, name, BWL_NAME_LEN))
 			continue;
-		assert_int_equal(found, 0); /* nobody else's */
+		assert_int_equal(found, 0); /* not another peer's */
 		found = id;
 	}
 	return found;
 }
 
-static void reopen(void) /* also lets go of the lock */
+static void reopen(void) /* also releases the lock */
 {
 	bwl_pins_close(rig->pins);
 	rig->pins = rig_pins(rig);
@@ -61,7 +61,8 @@ static char *policy_of(const bool *has, uint32_t round)
 	fprintf(f,
 		"  - { name: always, addresses: [10.9.0.1], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n");
 	for (uint32_t i = 0; i < NAMES; i++)
-		if (has[i]) /* a place may be another name's in the next round, with its account */
+		if (has[i]) /* in the next round its prefix may be another name's, with its
+			     * account */
 			fprintf(f,
 				"  - { name: n%u, addresses: [10.1.0.%u], path: clear, via: 192.0.2.1, grant: { rate: 1gbit, volume: 1gb } }\n",
 				i, 1 + (i * 7 + round % 3) % NAMES);
@@ -85,7 +86,7 @@ static void agrees(const char *name)
 	bwl_gen_close(&g);
 }
 
-/* The edit reaches that peer, and nobody else's entry changes. */
+/* The edit reaches that peer, and no other peer's entry changes. */
 static void edits_only(const char *name)
 {
 	struct bwl_change c = { .set = BWL_SET_RATE, .lim = { .present = true } };
@@ -111,7 +112,7 @@ static void edits_only(const char *name)
 		else if (body)
 			assert_memory_equal(body, &before[i], sizeof(*body));
 	}
-	if (id) /* the next one needs no look at all names */
+	if (id) /* the next one needs no search */
 		assert_int_equal(bwl_name_id(rig->pins, name), id);
 	bwl_gen_close(&g);
 	free(before);
@@ -143,7 +144,7 @@ static uint64_t now_is(void)
 	return fold(p->name, sizeof(*p->name) * p->schema.max_peers, h);
 }
 
-/* In a child that is killed when names or table have changed so often; true: it was. */
+/* In a child that is killed once names or table have changed this often; true: it was killed. */
 static bool apply_killed(const char *text, unsigned at, unsigned changes)
 {
 	unsigned steps = 0;
@@ -174,14 +175,14 @@ static bool apply_killed(const char *text, unsigned at, unsigned changes)
 	return WIFSIGNALED(status) && !changes;
 }
 
-/* What no writer of ours leaves. */
+/* What none of our writers leaves. */
 static void scribble(void)
 {
 	struct bwl_pins *p = rig->pins;
 	uint32_t n = p->schema.max_peers, i, one = draw(NAMES);
 
 	switch (draw(4)) {
-	case 0: /* nothing is known */
+	case 0: /* nothing known */
 		memset(p->nameid, 0, sizeof(*p->nameid) * n);
 		break;
 	case 1: /* full, of one id */
@@ -224,7 +225,7 @@ static void the_table_and_a_look_at_all_names_agree_whatever_happened(void **sta
 			agrees(name);
 		}
 		snprintf(name, sizeof(name), "n%u", draw(NAMES));
-		if (!scribbled) /* a full table cannot be mended but by a new policy */
+		if (!scribbled) /* a full table is repaired only by a new policy */
 			edits_only(name);
 		rig_advance(RIG_SECOND);
 		rig_policy(rig, text);
@@ -235,14 +236,16 @@ static void the_table_and_a_look_at_all_names_agree_whatever_happened(void **sta
 			snprintf(name, sizeof(name), "n%u", i);
 			agrees(name);
 			in_force(&g);
-			if (has[i]) /* whatever was there: the next policy knows all again */
+			if (has[i]) /* whatever was there: after the next policy it knows all
+				     * again */
 				assert_int_equal(bwl_name_id(rig->pins, name), by_look(&g, name));
 			bwl_gen_close(&g);
 		}
 		free(text);
 	}
 	print_message("# %u rounds, %u writers killed between two words\n", rounds, kills);
-	assert_true(kills); /* else none was between two words: how many is the machine's */
+	assert_true(kills); /* otherwise no kill was between two words: how many there are
+			     * depends on the machine */
 }
 
 /* --- what an edit touches */
@@ -277,7 +280,7 @@ static uint64_t rate_of(const char *name)
 	return rate;
 }
 
-/* few: nothing of other peers was mapped, so nothing of them can have been read. */
+/* few: no other peers were mapped, so nothing of them can have been read. */
 static void an_edit_of_one_peer_among_many_reads_only_that_peer(void **state)
 {
 	struct bwl_change c = { .set = BWL_SET_RATE, .lim = { .present = true } };
@@ -287,7 +290,7 @@ static void an_edit_of_one_peer_among_many_reads_only_that_peer(void **state)
 
 	(void)state;
 	many_peers();
-	for (uint32_t i = 0; i < 280; i++) { /* more than there are spare entries at first */
+	for (uint32_t i = 0; i < 280; i++) { /* more than there were spare entries at first */
 		snprintf(name, sizeof(name), "peer-%u", draw(MANY));
 		c.set = BWL_SET_RATE | (i % 4 ? 0 : BWL_SET_VOLUME) |
 			(i % 7 ? 0 : BWL_SET_AUTHORISE);
@@ -302,7 +305,7 @@ static void an_edit_of_one_peer_among_many_reads_only_that_peer(void **state)
 		bwl_pins_close(few);
 		assert_int_equal(rate_of(name), c.lim.rate_bps);
 	}
-	/* Unknown to the table, it is found all the same, and known from then on. */
+	/* A peer that is not in the table is found nevertheless, and is in it from then on. */
 	memset(rig->pins->nameid, 0, sizeof(*rig->pins->nameid) * rig->pins->schema.max_peers);
 	for (uint32_t i = 0; i < 2; i++) {
 		c.lim.rate_bps = (700 + i) * GBIT;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What of ARP and ND goes up to the kernel, how many neighbours a port may have there, and what the
- * kernel may not say about it: promises 1 and 5.
+ * Which ARP and ND packets go up to the kernel, how many neighbours a port may have there, and what
+ * the kernel may not send in answer: promises 1 and 5.
  */
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
@@ -26,7 +26,7 @@ static void policy(void)
 	rig_advance(SECOND);
 }
 
-/* The limit on its rate is not what is tested here. */
+/* The limit on its rate is not tested here. */
 static const char *on(enum rig_port port, const char *spec)
 {
 	rig_advance(SECOND / 100);
@@ -42,7 +42,7 @@ static void is(const char *got, const char *want, const char *spec)
 		fail_msg("'%s': %s, expected %s", spec, got, want);
 }
 
-/* n-th of the port's hosts asks who has the DPU's address. */
+/* The port's n-th host asks for the DPU's address. */
 static const char *asks(enum rig_port port, int family, unsigned n)
 {
 	char spec[200];
@@ -85,7 +85,7 @@ static void a_solicitation_to_whom_it_may_concern_goes_up_and_no_other(void **st
 		 "pass-neighbour" },
 	       { "eth ip6 src=fd00:7::2 dst=ff02::1 hop=255 nd kind=136 target=fd00:7::2",
 		 "pass-neighbour" },
-	       /* long, or with something behind it */
+	       /* too long, or with data after it */
 	       { "eth ip6 src=fd00:7::2 dst=fd00:9::9 hop=255 nd target=fd00:9::9 fill=1180",
 		 "no-peer" },
 	       { "eth ip6 src=fe80::2 dst=fe80::1 hop=255 nd target=fe80::1 fill=41",
@@ -93,7 +93,7 @@ static void a_solicitation_to_whom_it_may_concern_goes_up_and_no_other(void **st
 	       { "eth ip6 src=fe80::2 dst=fe80::1 hop=255 len=24 nd target=fe80::1 fill=8",
 		 "local-protocol" },
 	       { "eth arp sip=10.0.0.2 tip=10.0.0.1 fill=100", "malformed" },
-	       /* to somebody else */
+	       /* to another target */
 	       { "eth ip6 src=fd00:7::2 dst=fd00:9::9 hop=255 nd target=fd00:9::8", "no-peer" },
 	       { "eth ip6 src=fd00:7::2 dst=ff02::1:ff00:3 hop=255 nd target=fd00:7::1",
 		 "local-protocol" },
@@ -158,12 +158,13 @@ static void a_port_has_a_bounded_number_of_neighbours(void **state)
 		for (enum rig_port port = RIG_H0; port <= RIG_H1; port++) {
 			assert_int_equal(taken(port, f, 1, 400), SHARE);
 			is(asks(port, f, 401), "neighbour-sources", "one more");
-			/* who is known goes on */
+			/* a known one may continue */
 			is(asks(port, f, 1), "pass-neighbour", "known");
 		}
 	}
 	/*
-	 * Silent for as long as the kernel may hold on to it, one makes room; who was heard stays.
+	 * One that was silent for as long as the kernel may keep it makes room; one that was heard
+	 * stays.
 	 */
 	rig_advance(35 * SECOND);
 	for (unsigned i = 0; i < 2; i++) {
@@ -187,7 +188,7 @@ static void a_question_from_nobody_makes_no_neighbour(void **state)
 	   "pass-neighbour", "DAD");
 	is(on(RIG_H0, "eth dst=ff:ff:ff:ff:ff:ff arp sip=0.0.0.0 tip=10.0.0.2"), "pass-neighbour",
 	   "probe");
-	/* An advertisement is about its target, whoever sends it; a reply about its sender. */
+	/* An advertisement is about its target, whoever sends it; a reply is about its sender. */
 	is(on(RIG_H0, "eth ip6 src=fd00:7::1:1 dst=fe80::1 hop=255 nd kind=136 target=fd00:7::1:1"),
 	   "pass-neighbour", "NA");
 	is(on(RIG_H0, "eth ip6 src=fd00:7::1:1 dst=fe80::1 hop=255 nd kind=136 target=fd00:7::9:9"),
@@ -219,7 +220,7 @@ static void the_wire_has_a_bound_and_next_hops_none(void **state)
 	   "pass-neighbour", "via");
 	is(on(RIG_P0, "eth ip6 src=2001:db8::1 dst=ff02::1:ff00:2 hop=255 nd target=fe80::2"),
 	   "pass-neighbour", "via6");
-	/* Answers to what the DPU asked make no entry. */
+	/* Answers to the DPU's own requests make no entry. */
 	is(on(RIG_P0, "eth arp op=2 sip=192.0.9.9 tip=192.0.2.2"), "pass-neighbour", "reply");
 	is(on(RIG_P0, "eth ip6 src=fe80::9:9 dst=fe80::2 hop=255 nd kind=136 target=fe80::9:9"),
 	   "pass-neighbour", "NA");
@@ -237,7 +238,10 @@ static const char *arrives(int family, unsigned n)
 	return judge(&(struct rig_packet){ .prog = RIG_UPIN, .port = RIG_P0, .spec = spec }, NULL);
 }
 
-/* Nor may what arrives for addresses that do not exist fill the table: each would be asked for. */
+/*
+ * Packets to addresses that do not exist must not fill the table either: the DPU would ask for
+ * each.
+ */
 static void destinations_that_nobody_announced_are_few_at_a_time(void **state)
 {
 	static const int families[] = { 4, 6 };
@@ -256,11 +260,11 @@ static void destinations_that_nobody_announced_are_few_at_a_time(void **state)
 		is(arrives(f, 1000), "pass-accept", "is being asked for");
 		is(arrives(f, 7), "pass-accept", "announced");
 	}
-	/* The kernel has given up by now. */
+	/* By now the kernel has given up. */
 	rig_advance(5 * SECOND);
 	for (unsigned i = 0; i < 2; i++) {
 		is(arrives(families[i], 2000), "pass-accept", "others' turn");
-		/* It answers: from now on it is known, whoever fills the rest. */
+		/* It answers: from now on it is known, whatever fills the rest. */
 		is(on(RIG_H0,
 		      families[i] == 4
 			      ? "eth arp op=2 sip=10.0.7.208 tip=10.0.0.1"
@@ -274,8 +278,9 @@ static void destinations_that_nobody_announced_are_few_at_a_time(void **state)
 }
 
 /*
- * As it goes up: with a mark that is no right to leave, and no MAC of the sender's choice where it
- * would be logged. That the kernel makes no errors about it: tests/netns/neighbour_test.sh.
+ * As it goes up: with a mark that does not permit it to leave, and without a MAC chosen by the
+ * sender where it would be logged. That the kernel sends no errors about it:
+ * tests/netns/neighbour_test.sh.
  */
 static void what_goes_up_has_a_mark_that_is_no_right_to_leave(void **state)
 {
@@ -305,14 +310,14 @@ static void what_goes_up_has_a_mark_that_is_no_right_to_leave(void **state)
 		is(judge(&k, &r), "pass-neighbour", k.spec);
 		assert_int_equal(r.mark, bwl_mark_up(rig->pins->ctl->tag));
 	}
-	/* Control of the underlay, and what is for `self`. */
+	/* Control of the underlay, and packets to `self`. */
 	judge(&(struct rig_packet){ .prog = RIG_UPIN,
 				    .port = RIG_P0,
 				    .spec = "eth ip4 src=192.0.2.1 dst=192.0.2.2 tcp dport=179" },
 	      &r);
 	assert_int_equal(r.reason, BWL_R_PASS_CONTROL);
 	assert_int_equal(r.mark, bwl_mark_up(rig->pins->ctl->tag));
-	/* What is for a host is from then on not the DPU's either. */
+	/* From then on a host's packets are not the DPU's either. */
 	judge(&(struct rig_packet){ .prog = RIG_UPIN,
 				    .port = RIG_P0,
 				    .spec = "eth ip4 src=10.9.0.1 dst=10.0.0.2 udp" },
@@ -355,14 +360,14 @@ static void what_the_kernel_says_of_a_packet_stays_and_is_no_sign_of_cleartext(v
 		is(leaves(said[i], up, RIG_NOWHERE), "reflected", said[i]);
 		is(leaves(said[i], up | 5, RIG_NOWHERE), "reflected", said[i]);
 		is(leaves(said[i], up, RIG_H0), "reflected", said[i]);
-		/* about one that was charged */
+		/* about a charged packet */
 		is(leaves(said[i], tag, RIG_NOWHERE), "reflected", said[i]);
 	}
 	assert_int_equal(gate_frames(), 0);
-	/* The control: made by nobody knows whom, it is a sign. */
+	/* The control: of unknown origin, it is a sign. */
 	is(leaves(said[0], 0, RIG_H0), "gate", said[0]);
 	assert_int_equal(gate_frames(), 1);
-	/* Named control, and what `self` is charged for, leave. */
+	/* Named control, and packets charged to `self`, leave. */
 	is(leaves("eth ip4 src=192.0.2.2 dst=192.0.2.1 tcp sport=179 flags=4", up, RIG_NOWHERE),
 	   "pass-control", "a reset");
 	is(leaves("eth ip4 src=192.0.2.2 dst=198.51.100.1 icmp kind=0 fill=958", up, RIG_NOWHERE),

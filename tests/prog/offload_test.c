@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Path offload: XDP carries what the uplink's hardware encrypts, charges it as TC would, once, and
- * leaves everything else to TC uncharged. What is said to the programs here, the tracker of SAs
- * says in life (ipsec/track.h, tests/vm/23_offload.sh).
+ * Path offload: XDP carries what the uplink's hardware encrypts, charges it once as TC would, and
+ * leaves everything else to TC uncharged. The tracker of SAs, which feeds the programs in
+ * operation, is simulated here (ipsec/track.h, tests/vm/23_offload.sh).
  */
 #include <linux/if_ether.h>
 #include <netinet/in.h>
@@ -33,7 +33,7 @@ static struct bwl_tunnel *entry(void)
 	return &rig->pins->tunnel[id_of("sealed")];
 }
 
-/* What the tracker says of a peer that p0 carries, and says for a day. */
+/* As if the tracker reported that p0 carries the peer, valid for a day. */
 static void offloaded(const char *policy)
 {
 	const uint8_t mac[8] = NEXT_HOP;
@@ -52,7 +52,7 @@ static void offloaded(const char *policy)
 	t->flags = ALL;
 }
 
-/* By XDP: its action must be what it counted, and it counts at most once. */
+/* Through XDP: its action must match what it counted, and it counts at most once. */
 static uint32_t xdp(const char *spec, struct rig_result *r)
 {
 	rig_run(rig, &(struct rig_packet){ .prog = RIG_XDP, .port = RIG_H0, .spec = spec }, r);
@@ -213,14 +213,14 @@ static void without_any_one_proof_tc_has_it_uncharged(void **state)
 	t->out = (uint32_t)rig->ifindex[RIG_P1]; /* not the uplink of the peer's policy */
 	assert_false(carried(UDP4));
 	t->out = (uint32_t)rig->ifindex[RIG_P0];
-	t->overhead = 0; /* how large would it be? */
+	t->overhead = 0; /* its size would be unknown */
 	assert_false(carried(UDP4));
 	t->overhead = 60;
 	until = rig->pins->ctl->tracked_until_s;
 	rig->pins->ctl->tracked_until_s = 0;
 	assert_false(carried(UDP4));
 	rig->pins->ctl->tracked_until_s = (uint32_t)(rig_now() /
-						     RIG_SECOND); /* who looked after it is gone */
+						     RIG_SECOND); /* the tracker is gone */
 	assert_false(carried(UDP4));
 	rig->pins->ctl->tracked_until_s = until;
 	assert_int_equal(spent().finish_bytes, was.finish_bytes);
@@ -241,7 +241,7 @@ static void frames_that_tc_does_better_are_left_to_it(void **state)
 	assert_false(carried("eth vlan id=5 ip4 src=10.0.7.2 dst=10.3.0.1 udp"));
 	assert_true(carried(UDP4 "fill=1412")); /* 1440 of 1500, 60 for ESP */
 	assert_false(carried(UDP4 "fill=1413"));
-	assert_false(carried(UDP4 "fill=8000")); /* GSO of a host over veth */
+	assert_false(carried(UDP4 "fill=8000")); /* a host's GSO packet over veth */
 }
 
 static void what_hardware_may_not_match_is_left_to_tc_and_stops_at_the_gate(void **state)
@@ -333,7 +333,7 @@ static void shape_polices_there(void **state)
 	assert_string_equal(dropped(UDP4 "fill=1400"), "peer-rate");
 }
 
-/* TC carries it then; where the device encrypts, what comes to the gate is not encrypted yet. */
+/* Then TC carries it; if the device encrypts, what arrives at the gate is not encrypted yet. */
 static void the_last_gate_lets_cleartext_out_only_to_a_device_that_encrypts_it(void **state)
 {
 	struct rig_packet k = { .prog = RIG_GATE, .port = RIG_P0, .spec = UDP4, .ingress = RIG_H0 };
@@ -356,7 +356,7 @@ static void the_last_gate_lets_cleartext_out_only_to_a_device_that_encrypts_it(v
 	assert_string_equal(judge(&k, NULL), "gate");
 	k.port = RIG_P0;
 	k.mark = (rig->pins->ctl->tag & ~BWL_MARK_ID) |
-		 id_of("sealed"); /* as the tunnel device leaves it */
+		 id_of("sealed"); /* as it leaves the tunnel device */
 	assert_string_equal(judge(&k, NULL), "pass-gate");
 	k.mark ^= 1; /* another peer's */
 	assert_string_equal(judge(&k, NULL), "gate");
@@ -369,7 +369,7 @@ static void the_last_gate_lets_cleartext_out_only_to_a_device_that_encrypts_it(v
 }
 
 /*
- * What XDP leaves to TC goes the same way, and through the last gate; what that would stop costs
+ * What XDP leaves to TC takes the same path, through the last gate; what the gate would stop costs
  * nothing.
  */
 static void what_tc_carries_goes_straight_to_the_uplink_too(void **state)
@@ -398,7 +398,7 @@ static void what_tc_carries_goes_straight_to_the_uplink_too(void **state)
 	assert_string_equal(judge(&k, &r), "pass");
 	assert_memory_equal(r.data, head, sizeof(head));
 	assert_int_equal(r.mark, rig->pins->ctl->tag);
-	assert_int_equal(r.priority, 0); /* not by the tunnel device */
+	assert_int_equal(r.priority, 0); /* not through the tunnel device */
 	k.prog = RIG_GATE;
 	k.port = RIG_P0;
 	k.mark = r.mark;
@@ -420,7 +420,7 @@ static void what_tc_carries_goes_straight_to_the_uplink_too(void **state)
 	t->next_mac = 0; /* the kernel resolves it */
 	assert_string_equal(judge(&k, &r), "pass");
 	assert_int_equal(r.priority, id_of("sealed"));
-	t->offload = BWL_OFFLOAD_CRYPTO; /* the kernel makes ESP of everything */
+	t->offload = BWL_OFFLOAD_CRYPTO; /* the kernel makes all ESP packets */
 	k.spec = unseen[0];
 	assert_string_equal(judge(&k, &r), "pass");
 }

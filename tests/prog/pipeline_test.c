@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Promise 1 at the host port: what the parser, the source check and the destination table let
- * through, and under which reason everything else is counted. No limit binds here.
+ * through, and the reason under which everything else is counted. No limit applies here.
  */
 #include "prog.h"
 
@@ -92,7 +92,7 @@ static void only_the_host_ports_own_sources_pass(void **state)
 	       { "eth ip6 src=fe80::9 dst=fd00:1::1 udp", "source-address" },
 	       { "eth ip6 src=:: dst=fd00:1::1 udp", "source-address" },
 	       { "eth ip6 src=::ffff:10.0.7.2 dst=fd00:1::1 udp", "source-address" });
-	/* The second host port: no MAC is asked for, other sources, no IPv6 at all. */
+	/* The second host port: no MAC is required, other sources, no IPv6. */
 	assert_string_equal(from(RIG_H1,
 				 "eth src=02:00:00:00:00:77 ip4 src=10.0.8.2 dst=10.1.0.1 udp"),
 			    "pass");
@@ -122,7 +122,7 @@ static void only_listed_vlan_tags_pass_two_at_most(void **state)
 	       { "eth vlan id=7 arp sip=10.0.7.2 tip=10.0.7.1", "vlan" });
 	assert_string_equal(from(RIG_H1, "eth vlan id=5 ip4 src=10.0.8.2 dst=10.1.0.1 udp"),
 			    "vlan");
-	/* The uplink's network sees none of them. */
+	/* The uplink's network sees none of the tags. */
 	judge(&(struct rig_packet){ .spec = "eth vlan id=6 vlan id=5 " P1 "udp fill=60" }, &r);
 	assert_int_equal(r.len, 14 + 20 + 8 + 60);
 	assert_int_equal(r.bytes, r.len + 8);
@@ -205,7 +205,7 @@ static void the_exact_destination_comes_before_the_prefix(void **state)
 	assert_string_equal(from(RIG_H1, "eth ip4 src=10.0.8.2 dst=10.1.0.1 udp"), "pass");
 }
 
-/* CPUs remember where packets went (bpf/lib/dest.h): for one policy, and not for the next. */
+/* CPUs cache destinations (bpf/lib/dest.h): for one policy, not for the next. */
 static void a_destination_that_moves_to_another_peer_is_his_at_once(void **state)
 {
 	static const bool granted[] = { true, false, false, true, true, false, true };
@@ -239,19 +239,22 @@ static void a_packet_leaves_with_the_tag_and_no_mark_of_the_host(void **state)
 	policy();
 	judge(&(struct rig_packet){ .spec = "eth " P1 "udp", .mark = 77 }, &r);
 	assert_int_equal(r.mark, rig->pins->ctl->tag);
-	/* A host that knows the tag gains nothing: what does not pass loses it. */
+	/* A host that knows the tag gains nothing: packets that are not sent lose it. */
 	judge(&(struct rig_packet){ .spec = "eth " P2 "udp", .mark = rig->pins->ctl->tag }, &r);
 	assert_int_equal(r.mark, 0);
 	judge(&(struct rig_packet){ .spec = "eth arp sip=10.0.7.2 tip=10.0.7.1",
 				    .mark = rig->pins->ctl->tag },
 	      &r);
 	assert_int_equal(r.reason, BWL_R_PASS_NEIGHBOUR);
-	/* What goes up to the kernel has a mark that gives no right to leave. */
+	/* Packets that go up to the kernel have a mark that does not permit them to leave. */
 	assert_int_equal(r.mark, bwl_mark_up(rig->pins->ctl->tag));
 	assert_int_not_equal((r.mark ^ rig->pins->ctl->tag) & ~BWL_MARK_ID, 0);
 }
 
-/* fq would keep a packet for as long as its host likes: beyond its grant's end, or out of order. */
+/*
+ * fq would keep a packet for as long as its host wants: beyond the end of its grant, or out of
+ * order.
+ */
 static void a_packet_departs_when_we_say_and_not_when_its_host_does(void **state)
 {
 	struct rig_result r;
@@ -322,7 +325,7 @@ static void lying_lengths_are_malformed(void **state)
 	       { "eth " P1 "tcp doff=4 fill=40", "malformed" },
 	       { "eth " P1 "tcp doff=15 fill=4", "malformed" },
 	       { "eth " P1 "tcp doff=15 fill=40", "pass" }, { "eth " P1 "icmp", "pass" },
-	       { "eth " P1 "udp dport=53 fill=40", "pass" }, /* denied or charged, never free */
+	       { "eth " P1 "udp dport=53 fill=40", "pass" }, /* refused or charged, never free */
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 mf=1 udp", "pass" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 off=8 fill=8", "pass" },
 	       { "eth " P1 "udp fill=2000", "too-big" });
@@ -341,7 +344,7 @@ static void a_frame_cut_anywhere_never_passes(void **state)
 		"eth ip6 src=fe80::2 dst=ff02::1:ff00:1 hop=255 nd kind=135 target=fe80::1",
 	};
 	static const size_t full[] = { 72, 94, 80, 82, 126, 102, 42, 78 };
-	/* Shorter ones than these the kernel does not take for a test run. */
+	/* The kernel accepts no shorter ones for a test run. */
 	static const size_t least[] = { 34, 34, 15, 34, 54, 54, 15, 54 };
 	size_t i, cut;
 	char spec[200];
@@ -378,7 +381,7 @@ static void a_tag_beside_the_frame_is_judged_stripped_and_charged(void **state)
 	k.spec = "eth vlan id=7 " P1 "udp";
 	assert_string_equal(judge(&k, &r), "vlan");
 	k.spec = "eth vlan id=5 vlan id=5 " P1 "udp";
-	assert_string_equal(judge(&k, &r), "vlan"); /* a third one */
+	assert_string_equal(judge(&k, &r), "vlan"); /* a third tag */
 	k.spec = "eth " P1 "udp";
 	k.tci = 7;
 	assert_string_equal(judge(&k, &r), "vlan");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the tests of the programs share: one rig, policies from pieces, verdicts by name. */
+/* Common to the tests of the programs: one rig, policies from pieces, verdicts by name. */
 #ifndef BWL_TEST_PROG_H
 #define BWL_TEST_PROG_H
 
@@ -30,7 +30,7 @@ static inline int rig_setup(void **state)
 	return 0;
 }
 
-/* No frame went uncounted, none was counted twice. */
+/* Every frame was counted exactly once. */
 static inline int rig_teardown(void **state)
 {
 	uint64_t counted = rig_all_frames(rig);
@@ -43,10 +43,10 @@ static inline int rig_teardown(void **state)
 	return counted == runs ? 0 : -1;
 }
 
-/* Names are state: every test its own maps. */
+/* Names are state: every test has its own maps. */
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
-/* Ports as most tests want them. tail: zones, peers and whatever else. */
+/* Ports as most tests need them. tail: zones, peers and so on. */
 #define PORTS                                                                                      \
 	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                   \
 	"host_ports:\n"                                                                            \
@@ -54,7 +54,7 @@ static inline int rig_teardown(void **state)
 	" mac: '02:00:00:00:00:01' }\n"                                                            \
 	"  - { dev: h1, sources: [10.0.8.0/24] }\n"
 
-/* Applied by name: "peers:" with one peer a line, in YAML's flow style. */
+/* Applies a policy: "peers:" with one peer per line, in YAML's flow style. */
 static inline void apply(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static inline void apply(const char *fmt, ...)
 {
@@ -69,7 +69,7 @@ static inline void apply(const char *fmt, ...)
 	free(text);
 }
 
-/* Of a peer that must be there. */
+/* Of a peer that must exist. */
 static inline uint32_t id_of(const char *name)
 {
 	struct bwl_gen g;
@@ -83,12 +83,12 @@ static inline uint32_t id_of(const char *name)
 	return id;
 }
 
-/* How the program must act when it counted this reason. */
+/* The action for a reason that the program counted. */
 static inline uint32_t act_of(const struct rig_packet *k, unsigned reason)
 {
 	if (!bwl_reason_is_pass(reason))
 		return TC_ACT_SHOT;
-	if (k->prog == RIG_MGMT) /* a site's own filters go on */
+	if (k->prog == RIG_MGMT) /* a site's own filters continue */
 		return (uint32_t)TC_ACT_UNSPEC;
 	if (reason == BWL_R_PASS_NEIGHBOUR || k->prog == RIG_GATE || k->prog == RIG_TUNOUT)
 		return TC_ACT_OK;
@@ -97,13 +97,13 @@ static inline uint32_t act_of(const struct rig_packet *k, unsigned reason)
 	return TC_ACT_REDIRECT;
 }
 
-/* Before 5.18 nothing paces. */
+/* Before 5.18 nothing is paced. */
 static inline bool rig_keeps_times(void)
 {
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_skb_set_tstamp, NULL) == 1;
 }
 
-/* Through TC; counted exactly once, and acted upon as counted. */
+/* Through TC; counted exactly once, with the action that belongs to the reason. */
 static inline const char *judge(const struct rig_packet *k, struct rig_result *ret)
 {
 	static struct rig_result scratch;
@@ -114,13 +114,13 @@ static inline const char *judge(const struct rig_packet *k, struct rig_result *r
 	rig_run(rig, k, r);
 	runs++;
 	assert_int_equal(r->counted, 1);
-	/* Refused for its size, a packet may come back as the message that says so (mtu_test.c). */
+	/* If it is too large, it may come back as the message that says so (mtu_test.c). */
 	if (r->act != TC_ACT_REDIRECT || r->reason != BWL_R_TOO_BIG || k->prog != RIG_HOST)
 		assert_int_equal(r->act, act_of(k, r->reason));
 	return bwl_reason_name(r->reason);
 }
 
-/* XDP first, as in life. It may only drop what TC would drop likewise. */
+/* XDP first, as in operation. It may only drop what TC would drop for the same reason. */
 static inline const char *through(enum rig_port port, enum rig_prog early, enum rig_prog tc,
 				  const char *spec)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a hand, or bwlimitd, closes in maps that an upgrade is replacing is closed in the new ones
- * (loader/reclose.h). No layout so far changes bwl_ctl_v1 or bwl_gate_v1: here they are taken for
- * such, and rig->pins are those of who has the old maps open.
+ * What an operator or bwlimitd closes in maps that an upgrade is replacing is closed in the new
+ * ones, too (loader/reclose.h). So far no layout changes bwl_ctl_v1 or bwl_gate_v1: here they are
+ * treated as if one did, and rig->pins are the pins of a program that has the old maps open.
  */
 #include <bwl/publish.h>
 #include <bwl/tables.h>
@@ -28,7 +28,7 @@ static bool is_open(struct bwl_pins *p, const char *name)
 	return open;
 }
 
-/* Up to where the old maps have been copied and their pins replaced. */
+/* Up to the point where the old maps are copied and their pins replaced. */
 static void carry(bool ctl, bool gate)
 {
 	begin();
@@ -101,7 +101,7 @@ static void a_stop_after_the_copy_stops_what_is_new(void **state)
 	rig->pins->ctl->stop = BWL_STOPPED;
 	start();
 	assert_int_equal(now->ctl->stop, BWL_STOPPED);
-	now->ctl->stop = BWL_RUN; /* a hand opens it: one stop is told once */
+	now->ctl->stop = BWL_RUN; /* an operator opens it: one stop is passed on once */
 	bwl_reclose_look(&c);
 	assert_int_equal(now->ctl->stop, BWL_RUN);
 	end();
@@ -117,7 +117,7 @@ static void a_clamp_after_the_copy_closes_what_has_no_heartbeat(void **state)
 	end();
 }
 
-/* bwlimitd of before has them open until it sees the new pins. Grants go on in the new ones. */
+/* The old bwlimitd has them open until it sees the new pins. Grants continue in the new ones. */
 static void a_revocation_in_the_old_maps_counts_also_after_the_release(void **state)
 {
 	const struct bwl_change grant = { .set = BWL_SET_AUTHORISE };
@@ -134,7 +134,7 @@ static void a_revocation_in_the_old_maps_counts_also_after_the_release(void **st
 				fail_msg("%s", e.text);
 			assert_true(is_open(now, "a"));
 			bwl_reclose_look(&c);
-			assert_true(is_open(now, "a")); /* the one from before is told already */
+			assert_true(is_open(now, "a")); /* the earlier one was passed on already */
 			bwl_revoke(rig->pins, all ? NULL : "a", NULL);
 			bwl_reclose_look(&c);
 			assert_false(is_open(now, "a"));

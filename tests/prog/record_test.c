@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Flow records of the real programs (maps/record.h): every packet of a peer is in one row, or in a
- * remainder, and all of them together are what the peer's counter grew by.
+ * Flow records of the real programs (maps/record.h): every packet of a peer is in one row or in a
+ * remainder, and their sum is the growth of the peer's counter.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -20,7 +20,7 @@ static int recording(void **state)
 
 #define FREE "grant: { rate: 10gbit, burst: 100mb } }\n"
 
-/* What has been recorded since the last time. */
+/* What was recorded since the last call. */
 static struct bwl_book turn(void)
 {
 	struct bwl_err e = { 0 };
@@ -117,7 +117,8 @@ static void each_flow_has_a_row_with_all_that_was_said_of_it(void **state)
 	assert_int_equal(f->tcp_flags, 2 | 17);
 	assert_in_range(f->last_ns - f->first_ns, RIG_SECOND - 4000000, RIG_SECOND + 4000000);
 	bwl_book_free(&b);
-	b = turn(); /* the table of two intervals before is free again, and nothing is told twice */
+	b = turn(); /* the table of the interval before last is free again, and nothing is
+		     * reported twice */
 	assert_int_equal(b.nflows, 0);
 	bwl_book_free(&b);
 	b = turn();
@@ -125,7 +126,7 @@ static void each_flow_has_a_row_with_all_that_was_said_of_it(void **state)
 	bwl_book_free(&b);
 }
 
-/* The last words of their addresses are alike, and those of IPv4 are, too. */
+/* The last words of their addresses are equal, as are those of IPv4. */
 static void flows_of_ipv6_are_told_apart_by_whole_addresses(void **state)
 {
 	static const char *const spec[] = {
@@ -156,7 +157,7 @@ static void flows_of_ipv6_are_told_apart_by_whole_addresses(void **state)
 	bwl_book_free(&b);
 }
 
-/* UDP's source port of RoCE is entropy: a queue pair is a flow. */
+/* RoCE's UDP source port is entropy: a flow is a queue pair. */
 static void roce_is_told_apart_by_queue_pairs(void **state)
 {
 	struct bwl_book b;
@@ -186,7 +187,7 @@ static void what_is_refused_has_its_reason_and_no_charge(void **state)
 	apply(HEAD "peers:\n" DEST("small", 1) "grant: { rate: 1mbit, burst: 3000b } }\n");
 	rig_advance(RIG_SECOND);
 	was = counters(id_of("small"));
-	for (i = 0; i < 20; i++) /* by a note, too: bpf/lib/again.h */
+	for (i = 0; i < 20; i++) /* also by a note: bpf/lib/again.h */
 		judge(&k, NULL);
 	is = counters(id_of("small"));
 	assert_int_equal(is.drop_frames, 19); /* a burst pays for its rounding */
@@ -223,7 +224,7 @@ static void what_comes_from_a_peer_is_recorded_by_the_port_it_came_in_by(void **
 	bwl_book_free(&b);
 }
 
-/* n flows to a peer, each of one packet; the source port says which. */
+/* n flows to a peer, each with one packet and a different source port. */
 static void spray(unsigned dest, unsigned n)
 {
 	char spec[128];
@@ -287,7 +288,7 @@ static int recording_a_crowd(void **state)
 	return 0;
 }
 
-/* More peers on a CPU than it has entries for: what is of none of them is told all the same. */
+/* More peers on a CPU than it has entries for: the others are reported nevertheless. */
 static void peers_beyond_the_table_are_in_the_sum_of_all(void **state)
 {
 	struct bwl_rec_sum is = { 0 }, want = { 0 }, one;
@@ -333,7 +334,10 @@ static void peers_beyond_the_table_are_in_the_sum_of_all(void **state)
 	bwl_book_free(&b);
 }
 
-/* Of packets that found another of their CPU being recorded: they are of no peer by name. */
+/*
+ * Packets that interrupted the recording of another one on their CPU: they are under no peer's
+ * name.
+ */
 static void the_sum_of_all_is_of_its_interval_whoever_asks(void **state)
 {
 	int fd = rig->rec.fd[BWL_REC_CPU];
@@ -346,14 +350,14 @@ static void the_sum_of_all_is_of_its_interval_whoever_asks(void **state)
 	(void)state;
 	apply(HEAD "peers:\n" DEST("a", 1) FREE);
 	rig_advance(RIG_SECOND);
-	for (i = 0; i < 4; i++) { /* of both banks */
+	for (i = 0; i < 4; i++) { /* in both banks */
 		for (cpu = 0; cpu < rig->rec.ncpus; cpu++) {
 			assert_int_equal(bpf_map_lookup_elem(fd, &cpu, &all[cpu]), 0);
 			all[cpu].busy = 1;
 			assert_int_equal(bpf_map_update_elem(fd, &cpu, &all[cpu], 0), 0);
 		}
 		host(TO(1) "udp sport=1 dport=2");
-		if (i == 2) { /* who comes back reads what it has to know in the tables */
+		if (i == 2) { /* after a restart it reads what it needs from the tables */
 			struct bwl_rec was = rig->rec;
 
 			assert_int_equal(bwl_rec_map(was.fd, &rig->rec, &e), 0);
@@ -368,7 +372,7 @@ static void the_sum_of_all_is_of_its_interval_whoever_asks(void **state)
 	}
 }
 
-/* Two CPUs, while interval after interval ends under them: nothing is lost, nothing told twice. */
+/* Two CPUs, while one interval after the other ends: nothing is lost, nothing is reported twice. */
 static void intervals_that_end_under_traffic_add_up_to_the_counters(void **state)
 {
 	static const char *const spec[] = { TO(1) "udp sport=1 fill=958",
@@ -395,7 +399,8 @@ static void intervals_that_end_under_traffic_add_up_to_the_counters(void **state
 			bwl_rec_sum_add(&sum[k], &now);
 			seen += now.frames + now.drop_frames > 0;
 		}
-		for (j = 0; j < b.ncounts; j++) { /* each goes on where the CPU's last one ended */
+		for (j = 0; j < b.ncounts; j++) { /* each continues where the CPU's last one
+						   * ended */
 			k = b.count[j].peer == id_of("b");
 			assert_same(&b.count[j].before, &last[k][b.count[j].cpu]);
 			last[k][b.count[j].cpu] = b.count[j].after;
@@ -409,7 +414,7 @@ static void intervals_that_end_under_traffic_add_up_to_the_counters(void **state
 	}
 }
 
-/* An id may be another peer's under the next policy. */
+/* Under the next policy an id may be another peer's. */
 static void what_two_policies_say_of_a_peer_is_kept_apart(void **state)
 {
 	struct bwl_book b;

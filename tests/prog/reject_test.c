@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `default: reject`: a host is told, at its own port and within that port's small limit, that its
- * packet may not go where it wants. Real programs of hosts are in netns.reject.
+ * packet may not go to its destination. Real programs of hosts are in netns.reject.
  */
 #include <linux/if_ether.h>
 #include <netinet/in.h>
@@ -31,7 +31,7 @@ static void policy(const char *text)
 	rig_advance(RIG_SECOND);
 }
 
-/* Through XDP, which leaves it to TC or drops it, and TC. Its reason. */
+/* Through XDP, which leaves it to TC or drops it, then TC. Returns its reason. */
 static const char *sent(enum rig_port port, const char *spec)
 {
 	struct rig_packet k = { .prog = RIG_XDP, .port = port, .spec = spec };
@@ -76,7 +76,7 @@ static void is_prohibited4(void)
 	assert_int_equal(sum(icmp, 8 + QUOTED, 0), 0xffff);
 	assert_int_equal(icmp[0] << 8 | icmp[1], 3 << 8 | 13);
 	assert_memory_equal(icmp + 4, "\0\0\0\0", 4);
-	assert_memory_equal(ip + 16, quote + 12, 4); /* to who sent it */
+	assert_memory_equal(ip + 16, quote + 12, 4); /* to its sender */
 	assert_memory_equal(ip + 12, quote + 16, 4);
 	assert_int_equal(res.mark, 0);
 }

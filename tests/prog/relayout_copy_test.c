@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* bwl_relayout_copy(): what a map of each kind holds, in one of another shape. */
+/* bwl_relayout_copy(): copies the content of each kind of map into one of another shape. */
 #include <bwl/inner.h>
 #include "relayout_rig.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pins of an earlier layout, for tests of what the loader makes of them. */
+/* Pins of an earlier layout, for tests of the loader. */
 #ifndef BWL_TEST_RELAYOUT_RIG_H
 #define BWL_TEST_RELAYOUT_RIG_H
 
@@ -89,7 +89,7 @@ static inline void look(struct bwl_relayout *x)
 		fail_msg("%s", e.text);
 }
 
-/* An object without programs: these are replaced by hand, or not at all. */
+/* An object without programs: tests replace these by hand, or not at all. */
 static inline struct bwlimit_test *load_on(const struct bwl_relayout *x)
 {
 	struct bwlimit_test *s = bwlimit_test__open();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Pinned maps of an earlier layout become this one's (loader/relayout.h): what is taken over, what
- * is refused, and what stands after each step. With real old programs: tests/netns/upgrade_test.sh.
+ * is refused, and the state after each step. With real old programs: tests/netns/upgrade_test.sh.
  */
 #include "relayout_rig.h"
 
@@ -53,7 +53,7 @@ static void maps_of_layout_1_are_taken_over(void **state)
 	assert_int_equal(x.fate[BWL_PIN_ctl], BWL_STAYS);
 	assert_int_equal(x.fate[BWL_PIN_base], BWL_STAYS);
 	s = load_on(&x);
-	assert_int_equal(stop_is(), BWL_RUN); /* nothing is touched until the programs are loaded */
+	assert_int_equal(stop_is(), BWL_RUN); /* nothing is changed until the programs are loaded */
 	assert_string_equal(host("eth " P1 "udp"), "pass");
 	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
 	assert_int_equal(stop_is(), BWL_UPGRADING);
@@ -138,7 +138,7 @@ static void latency_gets_its_maps_under_traffic_and_is_off(void **state)
 	free(v);
 }
 
-/* As a map of a later layout is missing in a set of an earlier one. */
+/* A map of a later layout is missing in an earlier set. */
 static void a_map_that_is_new_comes_under_traffic(void **state)
 {
 	struct bwl_relayout x;
@@ -193,7 +193,7 @@ static void names_of_layout_3_get_their_table(void **state)
 	bwlimit_test__destroy(s);
 }
 
-/* Policies of layout 4 share nothing out: its packets are charged as before, until the next. */
+/* Policies of layout 4 have no shares: packets are charged as before, until the next policy. */
 static void cpus_get_a_place_for_shares_under_traffic(void **state)
 {
 	static const enum bwl_pin new[] = { BWL_PIN_cpu, BWL_PIN_share };
@@ -242,7 +242,7 @@ static void what_was_killed_is_gone_on_with(void **state)
 	bwl_relayout_end(&x);
 	bwlimit_test__destroy(s);
 
-	look(&x); /* another run: the map has been replaced, the layout's word not */
+	look(&x); /* another run: the map has been replaced, the layout's word has not */
 	assert_int_equal(x.layout, 1);
 	assert_true(x.whole && !x.changes);
 	assert_int_equal(x.fate[BWL_PIN_evcnt], BWL_STAYS);
@@ -279,7 +279,7 @@ static void what_a_hand_stopped_stays_stopped(void **state)
 	bwlimit_test__destroy(s);
 }
 
-/* bwlimitd judges at any moment, and does not ask whether a map is being copied. */
+/* bwlimitd may judge at any moment, without knowing whether a map is being copied. */
 static void judged_now(void)
 {
 	uint32_t *stop = &rig->pins->ctl->stop;

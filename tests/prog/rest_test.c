@@ -31,7 +31,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* What XDP passes unseen is TC's to count. */
+/* Frames that XDP passes unexamined are TC's to count. */
 static int down(void **state)
 {
 	(void)state;

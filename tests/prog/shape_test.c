@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Modes shape and mark: departure times (promise 2 at the wire), the horizon, expiry (promise 4),
- * and the fallback where nothing keeps departure times (promise 10). fq itself is in tests/vm.
+ * and the fallback if nothing keeps departure times (promise 10). fq itself is in tests/vm.
  */
 #include "prog.h"
 
-/* A byte a microsecond. */
+/* One byte per microsecond. */
 #define POLICY                                                                                     \
 	PORTS "heartbeat: none\nhorizon: 10ms\npeers:\n"                                           \
 	      "  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"             \
@@ -20,7 +20,7 @@ static void apply_with(__u8 flags, const char *yaml)
 	rig_advance(RIG_SECOND);
 }
 
-/* Skips the test on a kernel before 5.18, on which nothing paces. */
+/* Skips the test on kernels before 5.18, where nothing is paced. */
 static void apply_paced(const char *yaml)
 {
 	if (!rig_keeps_times())
@@ -36,7 +36,7 @@ static void policy(bool fq)
 		apply_with(0, POLICY);
 }
 
-/* Nanoseconds until it departs; -1 when it was refused for its rate. */
+/* Nanoseconds until it departs; -1: refused for its rate. */
 static int64_t send(void)
 {
 	static struct rig_result r;
@@ -56,7 +56,7 @@ static void what_is_over_the_burst_departs_at_the_rate(void **state)
 
 	(void)state;
 	policy(true);
-	/* 3000 bytes of burst, less the byte that rounding costs. */
+	/* 3000 bytes of burst, less the byte lost to rounding. */
 	assert_int_equal(send(), 0);
 	assert_int_equal(send(), 0);
 	for (n = 2; (at = send()) >= 0; n++) {
@@ -77,7 +77,7 @@ static void what_is_over_the_burst_departs_at_the_rate(void **state)
 	assert_int_equal(send(), 0);
 }
 
-/* Frames of 1000 bytes that pass at once and those that pass later, until one is refused. */
+/* Frames of 1000 bytes that pass at once, and those that pass later, until one is refused. */
 static void count(const char *rate, unsigned *ret_now, unsigned *ret_later, int64_t *ret_last)
 {
 	char yaml[512];
@@ -89,7 +89,7 @@ static void count(const char *rate, unsigned *ret_now, unsigned *ret_later, int6
 		       " grant: { rate: %s, mode: shape } }\n",
 		 rate);
 	apply_paced(yaml);
-	rig_advance(3 * RIG_SECOND); /* the burst of the one before drains */
+	rig_advance(3 * RIG_SECOND); /* the previous burst drains */
 	for (*ret_now = *ret_later = 0; (at = send()) >= 0; *ret_last = at)
 		++*(at ? ret_later : ret_now);
 }
@@ -133,17 +133,15 @@ static void what_waits_beyond_a_quarter_of_the_horizon_is_marked(void **state)
 	}
 	assert_int_equal(marked, 7);
 	assert_string_equal(judge(&ect, &r), "peer-rate");
-	/* Nothing to set where nobody would understand it. */
+	/* Not set for a transport that would not understand it. */
 	rig_advance(1000000);
 	assert_true(send() > 8900000);
-	/* And no more once the queue is short again. */
+	/* Not set any more once the queue is short again. */
 	rig_advance(9000000);
 	assert_string_equal(judge(&ect, &r), "pass");
 }
 
-/*
- * Mode mark: CE from its share of the burst on, and what is over the burst waits as in mode shape.
- */
+/* Mode mark: CE from a part of the burst on; what is over the burst waits as in mode shape. */
 static void mark_marks_within_the_burst_and_paces_above_it(void **state)
 {
 	struct rig_packet ect = { .prog = RIG_HOST,
@@ -214,7 +212,7 @@ static void on_a_kernel_that_forgets_departure_times_shape_polices_and_says_so(v
 	assert_non_null(strstr(bwl_not_paced(rig->pins), "departure times"));
 }
 
-/* fq is taken away while it runs: from the moment user space says so. */
+/* fq is removed while it runs: effective when user space reports it. */
 static void when_fq_goes_the_debt_stays(void **state)
 {
 	unsigned n;
@@ -252,7 +250,7 @@ static void nothing_departs_after_expiry(void **state)
 		assert_true(r.departs_ns < c.expiry_ns);
 	}
 	assert_int_equal(n, 7);
-	/* The refused ones were taken back: what may still leave in time does. */
+	/* Refusals were undone: what can still leave in time does. */
 	rig_advance(1000000);
 	assert_string_equal(host(SPEC), "expired");
 }

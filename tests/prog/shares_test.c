@@ -40,7 +40,7 @@ static uint64_t node_is_charged(void)
 	return finish;
 }
 
-/* As many as pass now, on this CPU; bytes. */
+/* Sends as many as pass now, on this CPU; returns bytes. */
 static uint64_t flood(const char *spec)
 {
 	struct rig_packet k = { .spec = spec };
@@ -86,7 +86,7 @@ static void packets_spend_what_the_cpu_holds_and_no_word_of_all_cpus(void **stat
 		   "peers:\n" DEST("a", 1) "grant: { rate: 10gbit, burst: %d } }\n",
 	      BURST, BURST);
 	rig_advance(RIG_SECOND);
-	for (i = 0; i < 2; i++) /* the first makes the entry the peer's, the second fills it */
+	for (i = 0; i < 2; i++) /* the first takes the entry for the peer, the second fills it */
 		assert_string_equal(host(TO(1) BIG), "pass");
 	charged = node_is_charged();
 	held = held_at(offsetof(struct bwl_cpu, node));
@@ -99,7 +99,8 @@ static void packets_spend_what_the_cpu_holds_and_no_word_of_all_cpus(void **stat
 	assert_int_equal(peer - held_of_peer("a"), 15000);
 }
 
-/* The node's share is not spent for what the peer refuses, nor the peer's for what the node does.
+/*
+ * The node's share is not spent on what the peer refuses, nor the peer's on what the node refuses.
  */
 static void a_refused_packet_spends_nothing(void **state)
 {
@@ -153,14 +154,14 @@ static void what_is_held_ends_with_the_grant_the_policy_and_the_switch(void **st
 	host(TO(1) BIG);
 	assert_true(held_of_peer("a") > 1500);
 	rig_advance(1);
-	/* What CPUs held of the larger burst is owed: nothing passes until that has drained. */
+	/* What CPUs held of the larger burst is debt: nothing passes until it has drained. */
 	assert_int_equal(bwl_peer_change(rig->pins, "a", &lower, &e), 0);
 	assert_int_equal(flood(TO(1) BIG), 0);
 	rig_advance(RIG_SECOND);
 	assert_int_equal(flood(TO(1) BIG), 1500);
 }
 
-/* Smaller and larger, forth and back by time: each time with all that is to be had. */
+/* Smaller and larger, back and forth by time: each time as much as possible is sent. */
 static void nothing_an_operator_does_adds_to_a_burst_that_is_shared_out(void **state)
 {
 	static const char *const burst[] = { "2097152b", "2097152b", "1048576b", "100kb",
@@ -252,11 +253,11 @@ static void a_share_of_a_windowed_volume_ends_with_its_slice(void **state)
 	assert_string_equal(host(TO(1) BIG), "pass");
 	assert_int_equal(held_of_peer("a"), held - 1500);
 	rig_advance(1);
-	assert_string_equal(host(TO(1) BIG), "pass"); /* filled anew: what was left is lost */
+	assert_string_equal(host(TO(1) BIG), "pass"); /* filled again: the rest is lost */
 	assert_int_equal(held_of_peer("a"), held);
 }
 
-/* Mode mark without fq: by shares, and CE as the debt says. */
+/* Mode mark without fq: by shares, with CE according to the debt. */
 static void mark_marks_what_is_spent_by_shares(void **state)
 {
 	uint64_t marked;
@@ -277,7 +278,8 @@ static void mark_marks_what_is_spent_by_shares(void **state)
 	assert_true(rig_frames(rig, RIG_H0, BWL_R_PASS_MARKED) > marked);
 }
 
-/* Mode shape with fq: within the burst by shares; once a packet has to wait, nothing overtakes it.
+/*
+ * Mode shape with fq: by shares within the burst; once a packet has to wait, nothing overtakes it.
  */
 static void what_a_cpu_holds_never_overtakes_a_packet_that_waits(void **state)
 {
@@ -320,11 +322,11 @@ static void a_class_is_spent_by_shares(void **state)
 	for (i = 0; i < 10; i++)
 		assert_string_equal(host(TO(1) BIG), "pass");
 	assert_int_equal(rig->pins->state[class_].finish_bytes, word);
-	/* … and is counted all the same. */
+	/* … and is counted nevertheless. */
 	assert_int_equal(rig->pins->state[class_ | 1].used_bytes, 13 * 1500);
 }
 
-/* The grant has lapsed: its rate, which still holds, is charged exactly, the floor by shares. */
+/* The grant has lapsed: its rate, which still applies, is charged exactly, the floor by shares. */
 static void a_floor_is_spent_by_shares(void **state)
 {
 	struct bwl_change ends = { .set = BWL_SET_EXPIRY };
@@ -361,8 +363,8 @@ static void a_floor_is_spent_by_shares(void **state)
 }
 
 /*
- * It returns by itself, to a burst that is smaller by a byte and not shared out: what was spent of
- * a share just before would come on top of that.
+ * It reverts by itself to a burst that is smaller by a byte and has no shares: what was spent from
+ * a share just before would be added to that.
  */
 static void a_policy_on_trial_shares_nothing_out(void **state)
 {
@@ -379,7 +381,7 @@ static void a_policy_on_trial_shares_nothing_out(void **state)
 	apply("%s", now);
 	rig_advance(RIG_SECOND);
 	assert_int_equal(rig_try_policy(rig, trial, &o, NULL, &e), 0);
-	rig_fire(rig, &k, 2); /* what would be the share is filled */
+	rig_fire(rig, &k, 2); /* fills what would be the share */
 	rig_advance(o.confirm_ns - 10000);
 	first = passed_bytes();
 	rig_fire(rig, &k, 40);
@@ -388,7 +390,7 @@ static void a_policy_on_trial_shares_nothing_out(void **state)
 	rig_advance(10000);
 	flood(TO(1) BIG);
 	assert_true(passed_bytes() - first <= 1048576 + 10000 / 8);
-	/* Confirmed, it does. */
+	/* Once confirmed, it has shares. */
 	assert_int_equal(rig_try_policy(rig, trial, &o, NULL, &e), 0);
 	assert_int_equal(bwl_confirm(rig->pins, &e), 0);
 	rig_advance(RIG_SECOND);
@@ -415,7 +417,7 @@ int main(void)
 		RIG_TEST(a_policy_on_trial_shares_nothing_out),
 	};
 
-	/* Of what a CPU holds, this one's: but for hammers, which choose their own. */
+	/* What a CPU holds is tested on this one, except with hammers, which choose their own. */
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);

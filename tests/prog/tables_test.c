@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Policies in the maps: what is read back is what was written, names keep their ids, too much is
- * refused and changes nothing, writers take turns, and a kill leaves the old policy or the new.
+ * refused and changes nothing, writers take turns, and a kill leaves the old policy or the new one.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -85,7 +85,7 @@ static void what_is_read_back_is_what_was_written(void **state)
 	assert_int_equal(bwl_policy_digest(a, da), 0);
 	assert_int_equal(bwl_policy_digest(b, db), 0);
 	assert_memory_equal(da, db, 32);
-	/* And it can be applied again. */
+	/* It can be applied again. */
 	rig_policy(rig, tb);
 	c = read_back(rig->pins);
 	free(tb);
@@ -98,7 +98,7 @@ static void what_is_read_back_is_what_was_written(void **state)
 	bwl_policy_free(c);
 }
 
-/* Also of a name that the policy has no more, as long as it keeps its id. */
+/* Also of a name that is no longer in the policy, as long as it keeps its id. */
 static uint32_t kept_id(const char *name)
 {
 	uint32_t i;
@@ -129,11 +129,11 @@ static void names_keep_their_ids(void **state)
 	assert_int_equal(kept_id("a"), a);
 	assert_int_equal(kept_id("b"), b);
 	assert_true(kept_id("c") != a && kept_id("c") != b);
-	/* `a` left with a volume on its account: nobody else gets its id, `b`'s is free. */
+	/* `a` left with volume spent: no other name gets its id; `b`'s is free. */
 	apply(HEAD "peers:\n" DEST("c", 3) "grant: { rate: 1gbit } }\n");
 	assert_int_equal(kept_id("a"), a);
 	assert_int_equal(kept_id("b"), 0);
-	/* A new name on its prefix takes the account over. */
+	/* A new name with its prefix takes over the account. */
 	assert_int_equal(rig_try_policy(rig,
 					HEAD "peers:\n" DEST(
 						"d", 1) "grant: { rate: 1gbit, volume: 1gb } }\n",
@@ -144,7 +144,7 @@ static void names_keep_their_ids(void **state)
 	assert_true(rig->pins->state[2 * a].used_bytes > 0);
 }
 
-/* An id has one name; were it tried, one of the two policies would show the other's. */
+/* An id has one name; in a trial one of the two policies would show the other's. */
 static void a_renamed_account_is_not_tried_with_confirm(void **state)
 {
 	const struct bwl_publish_opts o = { .confirm_ns = RIG_SECOND };
@@ -170,7 +170,7 @@ static void a_renamed_account_is_not_tried_with_confirm(void **state)
 	assert_string_equal(host(TO(1) "udp"), "revoked");
 }
 
-/* n peers; each with extra in its text, %u of which is the peer's number. */
+/* n peers; each with `extra` in its text, where %u is the peer's number. */
 static char *many(unsigned n, const char *extra)
 {
 	size_t size = 400 + (size_t)n * 200;
@@ -218,7 +218,7 @@ static void too_much_is_refused_and_changes_nothing(void **state)
 		free(text);
 		assert_string_equal(host(TO(1) "udp"), "pass");
 		assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.16.0.1 udp"), "no-peer");
-		/* And leaves nothing behind that would stand in the next one's way. */
+		/* It leaves nothing behind that would be in the next one's way. */
 		apply(HEAD "peers:\n" DEST(
 			"old", 1) "grant: { rate: 1gbit }, classes: {"
 				  " ssh: { rate: 1mbit }, https: { rate: 1mbit } } }\n" DEST(
@@ -227,12 +227,12 @@ static void too_much_is_refused_and_changes_nothing(void **state)
 		apply(HEAD "peers:\n" DEST("old", 1) "grant: { rate: 1gbit } }\n");
 		rig_advance(RIG_SECOND);
 	}
-	text = many(254, ""); /* all but the one that is in force meanwhile */
+	text = many(254, ""); /* all except the one that is in force meanwhile */
 	rig_policy(rig, text);
 	free(text);
 }
 
-/* Two policies in turn, which may be the same. */
+/* Applies two policies in turn, which may be the same. */
 static void child_publishes(const char *even, const char *odd, unsigned times)
 {
 	struct bwl_policy *pol[2] = { parse(even), parse(odd) };
@@ -248,7 +248,7 @@ static void child_publishes(const char *even, const char *odd, unsigned times)
 	_exit(0);
 }
 
-/* Every destination answers as one of the two policies would have it, all of them alike. */
+/* Every destination answers according to one of the two policies, all to the same one. */
 static void check_whole(unsigned n)
 {
 	struct bwl_policy *pol = read_back(rig->pins);
@@ -267,7 +267,7 @@ static void check_whole(unsigned n)
 	bwl_policy_free(pol);
 }
 
-/* The same peers, in one of the policies in a zone that lets nothing pass. */
+/* The same peers, in one of the policies within a zone that lets nothing pass. */
 static char *variant(bool zone)
 {
 	char *peers = many(50, zone ? ", zone: z" : ""), *text = NULL;
@@ -295,7 +295,8 @@ static void two_writers_take_turns(void **state)
 		assert_int_equal(status, 0);
 	}
 	rig_advance(RIG_SECOND);
-	assert_int_equal(rig->pins->ctl->generation, 2 * 8); /* one before each switch */
+	assert_int_equal(rig->pins->ctl->generation, 2 * 8); /* one before each switch, and one
+							      * after it */
 	check_whole(50);
 	free(text[0]);
 	free(text[1]);
@@ -316,7 +317,7 @@ static void a_kill_at_any_moment_leaves_the_old_policy_or_the_new(void **state)
 		pid = fork();
 		if (!pid)
 			child_publishes(text[0], text[1], 1000);
-		/* Once at least, on any machine: the zone's bucket would fill up in 12 s. */
+		/* At least once, on any machine: the zone's bucket would refill in 12 s. */
 		for (nap.tv_nsec = 1000000; rig->pins->ctl->generation < was + 3;
 		     nanosleep(&nap, NULL))
 			assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
@@ -360,7 +361,7 @@ static void pins_of_another_schema_are_refused(void **state)
 	bwl_pins_close(p);
 }
 
-/* Parts of one process share what is mapped; the last one that closes it takes it away. */
+/* Parts of one process share the mappings; the last one to close them unmaps them. */
 static void what_is_open_twice_is_mapped_once(void **state)
 {
 	struct bwl_pins *a, *b, *reader;
@@ -428,7 +429,7 @@ static void a_hundred_thousand_peers_come_in_at_once(void **state)
 	free(text);
 }
 
-/* Every one of them has an account that somebody else takes over. */
+/* Every one has an account that another name takes over. */
 static void a_hundred_thousand_renames_come_in_at_once(void **state)
 {
 	char *text = many(LARGE, ", classes: { other: { volume: 1gb } }"), *at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promises 3 and 9 across renames of every sort: whoever takes the place of a peer, a zone or a
- * host port takes what is spent and what is revoked; where nothing is known, it starts spent.
+ * Promises 3 and 9 across renames of every kind: whatever takes over from a peer, a zone or a host
+ * port takes over what is spent and what is revoked; if nothing is known, it starts spent.
  */
 #include "prog.h"
 
@@ -22,7 +22,7 @@ static unsigned drain(const char *spec)
 	return n;
 }
 
-/* Spends 6400 bytes of "one", then nothing is left for any of its heirs. */
+/* Spends 6400 bytes of "one"; then nothing is left for any of its heirs. */
 static void spend_one(const char *grant)
 {
 	rig_policy(rig, AWAY);
@@ -55,7 +55,7 @@ static void who_covers_what_another_covered_takes_what_it_spent(void **state)
 
 	(void)state;
 	for (i = 0; i < 5; i++) {
-		for (j = 0; j < 4; j++) { /* both kinds, at once or after a time away */
+		for (j = 0; j < 4; j++) { /* both kinds, at once or after an absence */
 			rig_teardown(NULL);
 			rig_setup(NULL);
 			spend_one(grant[j / 2]);
@@ -84,13 +84,13 @@ static void who_takes_in_a_peer_that_left_takes_what_it_spent(void **state)
 	rig_advance(RIG_SECOND);
 	assert_int_equal(drain(TO("10.1.0.200")), 0);
 	assert_int_equal(drain(TO("10.1.0.1")), 0);
-	/* What no one took is nobody's. */
+	/* An account that nobody took over belongs to nobody. */
 	apply(HEAD "peers:\n" PEER("c", "10.1.1.0/24") "grant: { rate: 1gbit, volume: 6400b } }\n");
 	rig_advance(RIG_SECOND);
 	assert_int_equal(drain(TO("10.1.1.1")), 100);
 }
 
-/* The longest prefix is used: who comes with a wider one takes nothing from those who stay. */
+/* The longest prefix is used: a peer with a wider one takes nothing from those who stay. */
 static void a_wider_prefix_takes_nothing_from_those_who_stay(void **state)
 {
 	struct bwl_err e = { 0 };
@@ -178,7 +178,7 @@ static void who_takes_the_place_of_the_revoked_is_revoked(void **state)
 #define BETA(addresses) PEER("beta", addresses) "grant: { rate: 1gbit } }\n"
 #define ONE "10.1.0.0/24, 'fd00:1::/64'"
 
-/* What is sent to the places that alpha had when it was revoked. */
+/* Tests what is sent to the prefixes that alpha had when it was revoked. */
 static void closed_until_granted(const char *name)
 {
 	struct bwl_change c = { .set = BWL_SET_AUTHORISE };
@@ -197,7 +197,8 @@ static void a_revoked_prefix_stays_revoked_in_however_many_steps_it_changes_hand
 {
 	static const char *const ways[][4] = {
 		/*
-		 * alpha moves away, then somebody new comes; at once; after a policy without both
+		 * alpha moves away, then a new peer comes; at once; or after a policy without
+		 * either
 		 */
 		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"),
 		  HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE) },
@@ -205,12 +206,15 @@ static void a_revoked_prefix_stays_revoked_in_however_many_steps_it_changes_hand
 		{ AWAY, HEAD "peers:\n" ALPHA("10.5.0.0/24"),
 		  HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE) },
 		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"), AWAY, HEAD "peers:\n" BETA(ONE) },
-		/* wider and narrower than what was closed */
+		/* wider and narrower than the closed prefix */
 		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"),
 		  HEAD "peers:\n" BETA("10.1.0.0/16, 'fd00:1::/48'") },
 		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"),
 		  HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::/120'") },
-		/* beta is there already, and takes it from alpha, which stays; a part of it */
+		/*
+		 * beta exists already, and takes the prefix from alpha, which stays; or a part of
+		 * it
+		 */
 		{ HEAD "peers:\n" ALPHA(ONE) BETA("10.6.0.0/24"),
 		  HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA("10.6.0.0/24, " ONE) },
 		{ HEAD "peers:\n" ALPHA(ONE) BETA("10.6.0.0/24"),
@@ -247,7 +251,7 @@ static void a_revoked_name_stays_revoked_when_another_took_its_prefix(void **sta
 	closed_until_granted("alpha");
 }
 
-/* Who had a part of a wide prefix before somebody else's was revoked keeps it. */
+/* A peer that had a part of a wide prefix before another one's was revoked keeps it. */
 static void what_was_open_within_or_around_a_revoked_prefix_stays_open(void **state)
 {
 	struct bwl_err e = { 0 };
@@ -255,7 +259,7 @@ static void what_was_open_within_or_around_a_revoked_prefix_stays_open(void **st
 	(void)state;
 	apply(HEAD "peers:\n" ALPHA("0.0.0.0/0, '::/0'") BETA(ONE));
 	assert_int_equal(bwl_revoke(rig->pins, "alpha", &e), 0);
-	apply(HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE)); /* the closed place is nobody's */
+	apply(HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE)); /* no peer has the closed prefix */
 	apply(HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA("10.1.0.0/25, 'fd00:1::/64'"));
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host(TO("10.1.0.1")), "pass");
@@ -322,7 +326,7 @@ static void a_zone_of_another_name_takes_what_was_spent(void **state)
 		assert_string_equal(host(TO("10.2.0.1")), "zone-volume");
 		assert_string_equal(host(TO("10.2.0.2")), "zone-volume");
 	}
-	/* Whose members were never in it takes nothing. */
+	/* A zone whose members were never in it takes over nothing. */
 	apply(ZONES("new: { volume: 6400b }")
 		      PEER("n", "10.3.0.1") "zone: new, grant: { rate: 1gbit } }\n");
 	rig_advance(RIG_SECOND);
@@ -392,7 +396,7 @@ static void a_volume_that_comes_later_starts_spent_as_well(void **state)
 	rig_advance(12 * RIG_SECOND);
 	assert_string_equal(host(TO("10.1.0.1")), "peer-volume");
 	assert_int_equal(drain(TO("10.1.0.2")), 100); /* its window has passed */
-	/* What is said aloud is given: V, and V more. */
+	/* An explicit order is obeyed: V, and V more. */
 	assert_int_equal(bwl_peer_change(rig->pins, "total", &more, &e), 0);
 	assert_int_equal(drain(TO("10.1.0.1")), 10);
 	assert_int_equal(bwl_peer_change(rig->pins, "bare", &said, &e), 0);

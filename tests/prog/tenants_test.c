@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What one host port may send to a peer (`ports`): beside the peer's grant, which stands above. */
+/*
+ * The limits of single host ports to a peer (`ports`): in addition to the peer's grant, which
+ * applies to all.
+ */
 #include "dests.h"
 
 /* From h0 and h1. */
@@ -22,7 +25,7 @@ static void port_policy(const char *grant, const char *ports)
 	rig_advance(RIG_SECOND);
 }
 
-/* The entry of bwl_state_v1 of h0 or h1 to the peer; 0: it has none. */
+/* The entry in bwl_state_v1 for h0 or h1 to the peer; 0: none. */
 static uint32_t tenant_state(const char *peer, const char *port)
 {
 	const struct bwl_schema *s = &rig->pins->schema;
@@ -45,7 +48,7 @@ static void a_port_over_its_rate_to_a_peer_leaves_the_others_what_they_have(void
 	assert_int_equal(drain_from(RIG_H0, FROM0 KB), 10);
 	assert_string_equal(from(RIG_H0, FROM0 KB), "port-rate");
 	assert_int_equal(drain_from(RIG_H1, FROM1 KB), 20);
-	/* Refused a thousand times, it has taken nothing of what the peer has for all. */
+	/* A thousand refusals have taken nothing from the peer's common limit. */
 	for (unsigned i = 0; i < 1000; i++)
 		assert_string_equal(from(RIG_H0, FROM0 KB), "port-rate");
 	rig_advance(RIG_SECOND);
@@ -58,7 +61,7 @@ static void the_grant_stands_above_its_ports(void **state)
 	(void)state;
 	port_policy("rate: 1mbit, burst: 15001b", "h0: { rate: 1gbit, burst: 10001b }");
 	assert_int_equal(drain_from(RIG_H0, FROM0 KB), 10);
-	/* What is left of the grant is for the port that is not listed, too. */
+	/* What is left of the grant is also for the port that is not listed. */
 	assert_int_equal(drain_from(RIG_H1, FROM1 KB), 5);
 	assert_string_equal(from(RIG_H1, FROM1 KB), "peer-rate");
 	rig_advance(1000000); /* 125 bytes for the peer, 125 kB for the port */
@@ -93,7 +96,7 @@ static void the_volume_of_each_port_is_exact(void **state)
 		      " grant: { rate: 1gbit }, ports: { %s } }\n",
 		      w, ports);
 		rig_advance(RIG_SECOND);
-		assert_int_equal(drain_from(RIG_H0, FROM0 KB), w ? 0 : 7); /* v1 is where v0 was */
+		assert_int_equal(drain_from(RIG_H0, FROM0 KB), w ? 0 : 7); /* v1 replaces v0 */
 		assert_int_equal(drain_from(RIG_H1, FROM1 KB), w ? 0 : 3);
 		assert_string_equal(from(RIG_H0, FROM0 KB), "port-volume");
 		rig_advance(3600 * RIG_SECOND + 400 * RIG_SECOND);
@@ -125,7 +128,7 @@ static void nothing_an_operator_does_gives_a_port_more(void **state)
 		assert_int_equal(bwl_peer_change(rig->pins, i % 2 ? "other" : "store", &c, &e), 0);
 		assert_int_equal(drain_from(RIG_H0, FROM0 KB), 0);
 	}
-	/* Gone for a while, and only the volume remembers. */
+	/* Absent for a while, so that only the volume is remembered. */
 	apply(HEAD "peers:\n" DEST("store", 1) "grant: { rate: 1gbit } }\n");
 	rig_advance(RIG_SECOND);
 	assert_string_equal(from(RIG_H0, FROM0 KB), "pass");
@@ -193,7 +196,7 @@ static void so_does_who_takes_it_after_a_policy_without_the_limit(void **state)
 	spent_by_h1();
 }
 
-/* The control: a port beside one that stays has an account of its own. */
+/* The control: a new port next to one that stays has its own account. */
 static void a_port_that_comes_beside_another_begins_anew(void **state)
 {
 	(void)state;
@@ -232,7 +235,7 @@ static void each_port_is_counted_beside_the_class(void **state)
 	assert_int_equal(rig->pins->state[h1].drop_bytes, 0);
 }
 
-/* CPUs hold shares of a large one; what they hold of it is its burst. */
+/* CPUs hold shares of a large one; what they hold is part of its burst. */
 static void a_port_with_shares_passes_its_burst_and_no_more(void **state)
 {
 	uint64_t frames = 0;
@@ -278,7 +281,7 @@ static void what_is_in_force_reads_back(void **state)
 	bwl_gen_close(&g);
 }
 
-/* Nobody who does not use it has anything of it. */
+/* Peers that do not use it are not affected. */
 static void peers_without_ports_have_nothing_of_it(void **state)
 {
 	struct bwl_gen g;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The tunnel device's programs on a kernel without the kfuncs of xfrm interfaces (before 6.2): a
- * plain interface, and marks that say whose SA it is. With if_ids: tests/vm.
+ * plain interface, and marks that identify the SA's peer. With if_ids: tests/vm.
  */
 #include "prog.h"
 
@@ -77,7 +77,7 @@ static void what_is_decrypted_is_its_peers_whose_sa_marked_it(void **state)
 	assert_string_equal(in(id_of("b"), FROM_A), "tunnel-source");
 	assert_string_equal(in(0, FROM_A), "no-sa"); /* an SA that sets no mark */
 	assert_string_equal(in(id_of("open"), "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp"), "no-sa");
-	assert_string_equal(in(200, FROM_A), "no-sa"); /* nobody of this id */
+	assert_string_equal(in(200, FROM_A), "no-sa"); /* no peer has this id */
 	assert_string_equal(in(BWL_MARK_ID, FROM_A), "no-sa");
 	assert_string_equal(in(id_of("a"), "eth ip4 src=10.3.0.1 dst=10.9.9.9 udp"), "uplink-in");
 }
@@ -92,8 +92,8 @@ static void what_came_by_an_sa_that_is_not_the_peers_any_more_is_dropped(void **
 }
 
 /*
- * A tunnel device leaves no trace of where a packet came in: its mark says that the DPU did not
- * make it.
+ * A tunnel device does not show where a packet came in: the mark shows that the DPU did not make
+ * it.
  */
 static void what_has_a_mark_of_ours_is_not_the_dpus_own(void **state)
 {
@@ -134,7 +134,7 @@ static void what_was_charged_gets_the_mark_of_its_peers_sa(void **state)
 	assert_int_equal(r.priority, 0); /* fq would read it */
 	assert_string_equal(out(tag, id_of("b"), &r), "pass-gate");
 	assert_int_equal(r.mark, esp_mark("b"));
-	assert_string_equal(out(tag, 0, NULL), "gate"); /* nobody was charged */
+	assert_string_equal(out(tag, 0, NULL), "gate"); /* no peer was charged */
 	assert_string_equal(out(0, id_of("a"), NULL), "gate");
 	assert_string_equal(out(esp_mark("a"), id_of("a"), NULL), "gate");
 	rig->pins->ctl->stop = BWL_STOPPED;
@@ -142,7 +142,7 @@ static void what_was_charged_gets_the_mark_of_its_peers_sa(void **state)
 	rig->pins->ctl->stop = BWL_RUN;
 }
 
-/* A mark that the host or another program could have left is not enough, nor another peer's. */
+/* A mark that the host or another program could have set is not enough, nor is another peer's. */
 static void the_last_gate_lets_out_esp_with_the_mark_of_its_own_peer_only(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Encrypted peers at the host port and at both sides of the uplink: promise 5 as far as it can be
- * shown without SAs. The tunnel device's own programs: tunnel_mark_test.c, and tests/vm.
+ * shown without SAs. The tunnel device's own programs: tunnel_mark_test.c and tests/vm.
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
@@ -48,7 +48,7 @@ static const char *tagged_gate(const char *spec)
 		     NULL);
 }
 
-/* As the tunnel device's egress left it: the mark says whose ESP it is. */
+/* As the tunnel device's egress leaves it: the mark identifies the peer of the ESP packet. */
 static const char *esp_gate(const char *peer, const char *spec)
 {
 	uint32_t mark = (rig->pins->ctl->tag & ~BWL_MARK_ID) | id_of(peer);
@@ -115,7 +115,7 @@ static void what_is_to_be_encrypted_is_charged_and_tagged(void **state)
 	assert_int_equal(r.charged, 14 + 20 + 8 + 100);
 }
 
-/* The outer header would carry 20 bits of the host's choice. */
+/* The outer header would carry 20 bits chosen by the host. */
 static void the_flow_label_of_the_host_does_not_reach_the_wire(void **state)
 {
 	uint8_t frame[ETH_HLEN + 48] = { 2,    0,    0, 0, 0,           9,    2,    0,
@@ -153,7 +153,7 @@ static void esp_and_ike_come_only_from_the_dpu_of_a_peer(void **state)
 		 "uplink-in" },
 	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 tcp dport=22", "uplink-in" },
 	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 icmp kind=8", "uplink-in" },
-	       /* For a host, in the clear. */
+	       /* To a host, in the clear. */
 	       { "eth ip4 src=192.0.2.9 dst=10.0.7.2 type=50 fill=60", "uplink-in" },
 	       { "eth ip4 src=192.0.2.9 dst=10.0.7.2 udp sport=500 dport=500", "uplink-in" },
 	       /* An encrypted peer's own address, in the clear. */
@@ -174,12 +174,12 @@ static void a_flood_of_ike_in_the_name_of_a_peer_ends_at_that_peers_limit(void *
 		assert_string_equal(uplink(i & 1 ? NATT "hex=00000000 fill=60" : IKE4), "pass-ike");
 	assert_string_equal(uplink(IKE4), "ike-rate");
 	assert_string_equal(uplink(NATT "hex=00000000 fill=60"), "ike-rate");
-	/* Others keep theirs, and what has an SPI is ESP. */
+	/* Other peers keep their limit, and a packet with an SPI is ESP. */
 	assert_string_equal(uplink(IKE6), "pass-ike");
 	assert_string_equal(uplink(NATT "hex=00001001 fill=60"), "pass-ike");
 	assert_string_equal(uplink("eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60"),
 			    "pass-esp");
-	/* 64 a second, however many come. */
+	/* 64 per second, however many arrive. */
 	for (i = 0; i < 10 * 256; i++) {
 		rig_advance(RIG_SECOND / 256);
 		passed += !strcmp(uplink(IKE4), "pass-ike");
@@ -191,7 +191,7 @@ static void a_flood_of_ike_in_the_name_of_a_peer_ends_at_that_peers_limit(void *
 	assert_int_equal(passed, 64); /* an idle hour adds nothing to the burst */
 }
 
-/* IKE: both SPIs, next payload, version, exchange, flags, then nothing that matters. */
+/* IKE: both SPIs, next payload, version, exchange, flags; the rest does not matter. */
 #define FROM(port) "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=" #port " dport=" #port " hex="
 #define TO(port) "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=" #port " dport=" #port " hex="
 #define SPIS                                                                                       \
@@ -224,11 +224,11 @@ static void a_flood_of_ike_does_not_keep_out_an_ike_sa_by_which_charon_has_sent(
 	assert_string_equal(gate(TO(500) CREATE_CHILD), "pass-ike");
 	assert_string_equal(uplink(FROM(500) CREATE_CHILD), "pass-ike");
 	assert_string_equal(uplink(FROM(4500) "00000000" CREATE_CHILD), "pass-ike");
-	assert_string_equal(uplink(FROM(500) AUTH), "pass-ike"); /* by its SPIs alone */
-	/* Too short for ESP, the kernel gives it to charon: it is counted. */
+	assert_string_equal(uplink(FROM(500) AUTH), "pass-ike"); /* its SPIs are enough */
+	/* Too short for ESP, so the kernel passes it to charon: it is counted. */
 	assert_string_equal(uplink(FROM(4500) "0102030405060708"), "ike-rate");
 	assert_string_equal(uplink(FROM(4500) "010203040506070809"), "pass-ike");
-	/* Other SPIs, each of them, and a frame that ends before them. */
+	/* Other SPIs, either of them, and a frame that ends before them. */
 	assert_string_equal(uplink(FROM(500) "1111111111111112"
 					     "2222222222222222"
 					     "2e202400 fill=40"),
@@ -239,13 +239,13 @@ static void a_flood_of_ike_does_not_keep_out_an_ike_sa_by_which_charon_has_sent(
 			    "ike-rate");
 	assert_string_equal(uplink(FROM(500) "1111111111111111"), "ike-rate");
 	assert_string_equal(uplink(FROM(4500) CREATE_CHILD), "pass-ike"); /* no marker: ESP */
-	/* It has a limit, too, and leaves the other alone. */
+	/* It has a limit, too, and does not touch the other one. */
 	for (i = 0; i < 64; i++)
 		uplink(FROM(500) CREATE_CHILD);
 	assert_string_equal(uplink(FROM(500) CREATE_CHILD), "ike-rate");
 	rig_advance(RIG_SECOND);
 	assert_string_equal(uplink(IKE4), "pass-ike");
-	/* charon sends by another: that one counts. */
+	/* charon sends with another one: now that one counts. */
 	flooded();
 	assert_string_equal(gate(TO(4500) "00000000"
 					  "3333333333333333"
@@ -259,7 +259,7 @@ static void a_flood_of_ike_does_not_keep_out_an_ike_sa_by_which_charon_has_sent(
 	assert_string_equal(uplink(FROM(500) CREATE_CHILD), "ike-rate");
 }
 
-/* What charon says to anybody who asks makes no SA known. */
+/* charon's answers to unauthenticated senders make no SA known. */
 static void nobody_makes_an_ike_sa_known_by_what_charon_answers_him(void **state)
 {
 	static const char *const answers[] = {
@@ -285,7 +285,7 @@ static void nobody_makes_an_ike_sa_known_by_what_charon_answers_him(void **state
 					     "0000000000000000"
 					     "2e202400 fill=40"),
 			    "ike-rate");
-	/* Nor by what a host sends, which is stopped. */
+	/* Nor does what a host sends, which is stopped. */
 	assert_string_equal(tagged_gate(TO(500) CREATE_CHILD), "gate");
 	assert_string_equal(uplink(FROM(500) CREATE_CHILD), "ike-rate");
 	assert_string_equal(gate(TO(500) CREATE_CHILD), "pass-ike");
@@ -301,19 +301,19 @@ static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void 
 		 "pass-esp" },
 	       { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60",
 		 "gate" },                                                        /* another's */
-	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 type=50 fill=60", "gate" }, /* nobody's */
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 type=50 fill=60", "gate" }, /* no peer's */
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp dport=9 fill=60", "gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "gate" });
 	EXPECT(six_gate, { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "pass-esp" },
 	       { "eth ip6 src=2001:db8::2 dst=2001:db8::7 type=50 fill=60", "gate" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" });
-	/* A clear peer's next hop is nobody's DPU. */
+	/* A clear peer's next hop is not a peer's DPU. */
 	EXPECT(open_gate, { "eth ip4 src=192.0.2.2 dst=192.0.2.1 type=50 fill=60", "gate" });
 	EXPECT(tagged_gate, { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "pass-gate" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 type=50 fill=60", "gate" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500", "gate" },
-	       /* The SA went away between the charge and here: never in the clear. */
+	       /* The SA was removed between the charge and here: never in the clear. */
 	       { "eth " TO_SEALED, "gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.3.0.1 type=50 fill=60", "gate" });
 	EXPECT(gate,
@@ -329,7 +329,10 @@ static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void 
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" });
 }
 
-/* In both families: to the routers of the link, behind a router alert; and whatever else is not. */
+/*
+ * In both families: to the routers of the link, after a router alert; and what is different from
+ * that.
+ */
 #define MLD "eth dst=33:33:00:00:00:16 ip6 src=fe80::1 dst=ff02::16 hop=1"
 #define ALERT6 " ext kind=0 size=8 icmp kind=143"
 #define IGMP "eth dst=01:00:5e:00:00:16 ip4 src=192.0.2.2 dst=224.0.0.22 ttl=1"
@@ -350,7 +353,7 @@ static void a_report_of_groups_stops_at_the_gate_and_is_no_sign_of_cleartext(voi
 	       { "eth dst=33:33:00:00:00:16 ip6 src=:: dst=ff02::16 hop=1" ALERT6,
 		 "local-protocol" },
 	       { IGMP ALERT4, "local-protocol" },
-	       /* of another protocol, without the alert, to or from somebody else */
+	       /* of another protocol, without the alert, to or from another address */
 	       { MLD " ext kind=0 size=8 udp", "gate" }, { MLD " icmp kind=143", "gate" },
 	       { IGMP " opt=94040000 udp", "gate" }, { IGMP " igmp kind=34", "gate" },
 	       { "eth dst=33:33:00:00:00:16 ip6 src=fd00:7::2 dst=ff02::16 hop=1" ALERT6, "gate" },
@@ -360,7 +363,7 @@ static void a_report_of_groups_stops_at_the_gate_and_is_no_sign_of_cleartext(voi
 	       { "eth dst=01:00:5e:00:00:16 ip4 src=192.0.2.2 dst=10.3.0.1 ttl=1" ALERT4, "gate" },
 	       { "eth ip4 src=192.0.2.2 dst=224.0.0.22 ttl=1" ALERT4, "gate" });
 	assert_int_equal(stopped(), 1);
-	/* Of a host's, whether it was charged or not. */
+	/* A host's, whether charged or not. */
 	EXPECT(forwarded_gate, { MLD ALERT6, "gate" }, { IGMP ALERT4, "gate" });
 	EXPECT(tagged_gate, { MLD ALERT6, "gate" }, { IGMP ALERT4, "gate" });
 }
@@ -377,12 +380,12 @@ static void revoking_closes_the_host_port_the_gate_and_the_way_in(void **state)
 			    "revoked");
 	assert_string_equal(uplink("eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60"),
 			    "revoked");
-	/* The other side learns of it, and a new grant needs no restart. */
+	/* The other side is told, and a new grant needs no restart. */
 	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500"),
 			    "pass-ike");
 }
 
-/* A crypto engine may hold a packet: nothing departs after expiry all the same. */
+/* A crypto engine may hold a packet: nothing departs after expiry nevertheless. */
 static void esp_of_a_grant_that_has_ended_stops_at_the_last_gate(void **state)
 {
 	struct bwl_change c = { .set = BWL_SET_EXPIRY };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The uplink's two sides: what may come in and to whom (accept), and the last gate for what goes
- * out. Promises 1, 5 and 8 as far as clear traffic goes; every reason is reached at last.
+ * Both sides of the uplink: what may come in and to whom (accept), and the last gate for what goes
+ * out. Promises 1, 5 and 8 for clear traffic; together with the other tests every reason is
+ * reached.
  */
 #include <bpf/libbpf.h>
 #include "prog.h"
@@ -38,7 +39,7 @@ static const char *gate(const char *spec)
 		     NULL);
 }
 
-/* Something in the DPU forwarded it, not our program. */
+/* Something in the DPU other than our program forwarded it. */
 static const char *forwarded_gate(const char *spec)
 {
 	return judge(&(struct rig_packet){ .prog = RIG_GATE,
@@ -90,12 +91,12 @@ static void arrivals_are_charged_to_accept(void **state)
 	policy("");
 	while (!strcmp(uplink("eth ip4 src=10.1.0.1 dst=10.0.7.2 udp fill=958"), "pass-accept"))
 		n++;
-	assert_int_equal(n, 2); /* 3000 less the byte that rounding costs */
+	assert_int_equal(n, 2); /* 3000 less the byte lost to rounding */
 	assert_string_equal(uplink("eth ip4 src=10.1.0.1 dst=10.0.7.2 udp fill=958"),
 			    "accept-rate");
-	/* Sending is another matter, and the host may answer. */
+	/* Sending is separate, and the host may answer. */
 	assert_string_equal(host("eth " P1 "udp"), "pass");
-	/* A peer without `accept` may send what it may be sent, and 5 ms of jitter. */
+	/* A peer without `accept` may send as much as may be sent to it, plus 5 ms of jitter. */
 	for (n = 0; n < 1000; n++)
 		if (strcmp(uplink("eth ip4 src=10.1.0.3 dst=10.0.7.2 udp fill=958"), "pass-accept"))
 			break;
@@ -127,7 +128,7 @@ static void neighbours_and_named_control_reach_the_dpu(void **state)
 	       { "eth dst=01:80:c2:00:00:0e type=0x88cc fill=60", "pass-control" },
 	       { "eth ip4 src=192.0.2.2 dst=198.51.100.1 tcp dport=179", "pass-control" },
 	       { "eth type=0x88b5 fill=60", "gate" });
-	/* Never for a packet that came in by another port. */
+	/* Never for a packet that came in through another port. */
 	EXPECT(forwarded_gate, { "eth arp sip=192.0.2.2 tip=192.0.2.1", "gate" },
 	       { "eth dst=01:80:c2:00:00:0e type=0x88cc fill=60", "gate" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.7 udp", "gate" });
@@ -148,7 +149,7 @@ static void arp_and_nd_of_a_host_have_a_small_limit(void **state)
 	assert_int_equal(n, 16383 / 42);
 	assert_string_equal(host("eth arp sip=10.0.7.2 tip=10.0.7.1"), "neighbour-rate");
 	assert_string_equal(host("eth " P1 "udp"), "pass");
-	/* The other host port's is its own. */
+	/* The other host port has its own. */
 	assert_string_equal(from(RIG_H1, "eth arp sip=10.0.8.2 tip=10.0.8.1"), "pass-neighbour");
 }
 
@@ -176,10 +177,13 @@ static void the_last_gate_lets_out_only_what_was_charged(void **state)
 	k.ingress = RIG_P0;
 	assert_string_equal(judge(&k, &r), "pass-gate");
 	assert_int_equal(r.mark, 0); /* the tag stays inside */
-	/* Revoked between the two hooks: no attempt at cleartext. */
+	/* Revoked between the two hooks: not reported as cleartext. */
 	assert_int_equal(bwl_revoke(rig->pins, "one", &e), 0);
 	assert_string_equal(judge(&k, NULL), "revoked");
-	/* Counted in the gate's own row: what a port received stays comparable with its device. */
+	/*
+	 * Counted in the gate's own row: what a port received can still be compared with its
+	 * device.
+	 */
 	assert_int_equal(rig_frames(rig, RIG_P0, BWL_R_GATE), 0);
 	assert_int_equal(rig_frames(rig, BWL_MAX_PORTS + RIG_P0, BWL_R_PASS_GATE), 3);
 }
@@ -218,7 +222,7 @@ static void what_the_last_gate_stops_is_counted_to_whom_it_was_for(void **state)
 	assert_int_equal(stopped("one"), one + 1);
 }
 
-/* Inbound by destination port alone, but for answers to a BGP session that the DPU opened. */
+/* Inbound by destination port only, except answers to a BGP session that the DPU opened. */
 static void control_from_the_network_reaches_no_other_socket(void **state)
 {
 	(void)state;
@@ -226,7 +230,8 @@ static void control_from_the_network_reaches_no_other_socket(void **state)
 #define IN "eth ip4 src=192.0.2.1 dst=192.0.2.2 "
 	EXPECT(uplink, { IN "tcp sport=40000 dport=179 flags=2", "pass-control" },
 	       { IN "tcp sport=179 dport=40000 flags=0x12", "pass-control" },
-	       { IN "tcp sport=179 dport=22 flags=2", "pass-self" }, /* opens one: the grant's */
+	       { IN "tcp sport=179 dport=22 flags=2", "pass-self" }, /* opens one: needs the
+								      * grant */
 	       { IN "udp sport=3784 dport=22", "pass-self" },
 	       { IN "udp sport=67 dport=22", "pass-self" },
 	       { IN "udp sport=319 dport=22", "pass-self" });
@@ -239,7 +244,7 @@ static void control_from_the_network_reaches_no_other_socket(void **state)
 	       { IN "tcp sport=179 dport=22 flags=0x10", "pass-control" });
 }
 
-/* Encryption was asked for: the DPU's own packets do not leave in the clear instead. */
+/* Encryption was required: the DPU's own packets do not leave in the clear instead. */
 static void a_self_that_is_to_be_encrypted_is_refused_at_the_gate(void **state)
 {
 	(void)state;
@@ -336,7 +341,7 @@ static void events_say_what_happened(void **state)
 		assert_int_equal(got.reason, x[i].reason);
 		assert_true(got.time_ns == rig_now());
 	}
-	/* One a second and peer, and only kinds that have a name. */
+	/* One per second and peer, and only kinds that have a name. */
 	rig_advance(2 * RIG_SECOND);
 	for (i = 0; i < 20; i++)
 		host("eth " P1 "udp fill=2000");

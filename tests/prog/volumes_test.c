@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Promise 3: whatever is done to a volume but granting, what is spent of it stays spent. */
+/* Promise 3: whatever is done to a volume except granting, what is spent of it stays spent. */
 #include "dests.h"
 
 static void nothing_an_operator_does_adds_volume(void **state)
@@ -30,7 +30,7 @@ static void nothing_an_operator_does_adds_volume(void **state)
 		rig_advance(RIG_SECOND);
 		assert_int_equal(drain(SPEC), 100);
 		for (i = 0; i < 12; i++) {
-			rig_policy(rig, text[(i * 5 / 2) % 3]); /* renamed, away, back, … */
+			rig_policy(rig, text[(i * 5 / 2) % 3]); /* renamed, removed, back, … */
 			rig_advance(RIG_SECOND);
 			assert_int_equal(drain(SPEC), 0);
 		}
@@ -42,7 +42,7 @@ static void nothing_an_operator_does_adds_volume(void **state)
 		assert_int_equal(bwl_peer_change(rig->pins, names[0], &c, &e), 0);
 		rig_advance(RIG_SECOND);
 		assert_string_equal(host(SPEC), "peer-volume");
-		/* Raised by 640: just that. */
+		/* Raised by 640, exactly that. */
 		c = (struct bwl_change){ .set = BWL_ADD_VOLUME, .lim = { .volume = 640 } };
 		assert_int_equal(bwl_peer_change(rig->pins, names[0], &c, &e), 0);
 		assert_int_equal(drain(SPEC), 10);
@@ -86,7 +86,7 @@ static void another_kind_of_volume_after_a_time_away_keeps_what_is_spent(void **
 	}
 }
 
-/* On the way back nobody would carry what has passed meanwhile. */
+/* On the way back nothing would carry over what has passed meanwhile. */
 static void another_kind_of_volume_is_not_tried_with_confirm(void **state)
 {
 	static const char *const volume[] = { "6400b", "6400b per 1h", "6400b" };
@@ -105,7 +105,7 @@ static void another_kind_of_volume_is_not_tried_with_confirm(void **state)
 		rig_policy(rig, text);
 		rig_advance(RIG_SECOND);
 		assert_int_equal(drain(TO(1) "udp"), i ? 0 : 100);
-		/* Another window of the same kind may be. */
+		/* Another window of the same kind is accepted. */
 		assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), 0);
 		assert_int_equal(bwl_rollback(rig->pins, &e), 0);
 	}
@@ -132,7 +132,7 @@ static void many_changes_of_a_window_without_a_packet_refill_nothing(void **stat
 	assert_int_equal(drain(TO(1) "udp"), 0);
 }
 
-/* A window that has passed stands in nobody's way; a total that was spent stands for ever. */
+/* A window that has passed is out of the way; a spent total stays for ever. */
 static void what_left_with_a_window_is_forgotten_once_it_has_passed(void **state)
 {
 	const char *empty = HEAD "peers:\n" DEST("far", 99) "grant: { rate: 1mbit } }\n";
@@ -218,7 +218,7 @@ static void they_start_spent_after_a_first_policy_that_failed_half_way(void **st
 
 	(void)state;
 	at += sprintf(at, "%s", HEAD ZONE "peers:\n" VOLUMES);
-	for (i = 0; i < 260; i++) /* more than 256: there is no room */
+	for (i = 0; i < 260; i++) /* more than 256, for which there is room */
 		at += sprintf(at,
 			      "  - { name: x%d, addresses: [10.2.%d.%d], path: clear,"
 			      " via: 192.0.2.1 }\n",
@@ -230,7 +230,7 @@ static void they_start_spent_after_a_first_policy_that_failed_half_way(void **st
 	check_spent();
 }
 
-/* Bytes of a class that are counted as passed; ~0: nobody counts it. */
+/* Bytes of a class that are counted as passed; ~0: not counted. */
 static uint64_t counted(const char *peer, uint8_t class_)
 {
 	const struct bwl_schema *s = &rig->pins->schema;
@@ -268,7 +268,7 @@ static void check_in_force(bool all, unsigned classes_of_free)
 	if (bwl_policy_read(rig->pins, &pol, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(pol->count_all, all);
-	for (size_t k = 0; k < _BWL_CLASS_MAX; k++) /* counted, and not limited */
+	for (size_t k = 0; k < _BWL_CLASS_MAX; k++) /* counted but not limited */
 		assert_false(bwl_policy_peer(pol, "free")->class_[k].present);
 	assert_true(bwl_policy_peer(pol, "some")->class_[BWL_C_SSH].present);
 	assert_int_equal(bwl_policy_digest(pol, digest), 0);
@@ -295,7 +295,8 @@ static void every_class_is_counted_where_the_policy_says_so(void **state)
 	rig_advance(RIG_SECOND);
 	passes_three_classes(1);
 	passes_three_classes(2);
-	assert_true(counted("free", BWL_C_SSH) == ~0ULL); /* packets look for no class at all */
+	assert_true(counted("free", BWL_C_SSH) == ~0ULL); /* packets do not look up a class at
+							   * all */
 	check_in_force(false, 0);
 	assert_int_equal(counted("some", BWL_C_SSH), 1000);
 
@@ -319,7 +320,7 @@ static void every_class_is_counted_where_the_policy_says_so(void **state)
 	assert_int_equal(counted("some", BWL_C_SSH), 2000);
 }
 
-/* A volume that comes back after the class was counted alone finds what it had spent. */
+/* A volume that returns after the class was only counted finds what it had spent. */
 static void a_class_that_is_counted_alone_keeps_what_its_volume_had_spent(void **state)
 {
 	static const char *const window[] = { "", " per 1h" };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Zones that are shared by weight, in the real programs: who stays within its portion loses nothing
- * to the others, what nobody wants is used, and the zone never passes more than before.
+ * Zones that are shared by weight, in the real programs: a peer within its portion loses nothing to
+ * the others, what nobody uses is shared out, and the zone never passes more than before.
  */
 #include "hammer.h"
 
@@ -9,7 +9,7 @@
 #define GREEDY TO(2) "udp fill=1458"
 #define LEN 1500U
 
-/* Of frames to a peer: what passed, what was refused. */
+/* Frames to a peer: passed and refused. */
 static struct bwl_peer_count count_of(const char *name)
 {
 	struct bwl_peer_count *all = calloc(rig->pins->schema.max_peers, sizeof(*all)), n;
@@ -44,7 +44,7 @@ static void two(const char *zone, const char *mode, unsigned weight)
 	rig_advance(RIG_SECOND);
 }
 
-/* Whatever else the peers have behind or before their portion among the limits of their own. */
+/* Other limits that peers may have before or after their portion. */
 #define MORE(port)                                                                                 \
 	"floor: { rate: 1kbit }, classes: { ssh: { rate: 1mbit }, other: { rate: 2gbit } }, "      \
 	"accept: { rate: 1gbit, volume: 1gb }, ports: { h1: { rate: 1mbit }, h0: { " port " } }"
@@ -59,7 +59,7 @@ static void two_with_all_limits(const char *zone, const char *port)
 	rig_advance(RIG_SECOND);
 }
 
-/* For ms of 100 Mbit/s: the one sends 48 Mbit/s, the other ten times all there is. */
+/* For ms milliseconds at 100 Mbit/s: one sends 48 Mbit/s, the other ten times the whole rate. */
 static void greedy_beside_modest(unsigned ms)
 {
 	unsigned i;
@@ -134,7 +134,7 @@ static void both_that_want_more_get_the_rate_by_weight(void **state)
 		b = count_of("greedy").bytes - b;
 		if (a * 1000 < b * 1000 / 3 * 97 / 100 || a * 1000 > b * 1000 / 3 * 108 / 100)
 			fail_msg("%llu to %llu", (unsigned long long)a, (unsigned long long)b);
-		/* nothing is left over */
+		/* nothing is wasted */
 		if ((double)(a + b) * 8e9 < 0.99 * 1e8 * (double)(rig_now() - begin))
 			fail_msg("%.4f of the rate",
 				 (double)(a + b) * 80 / (double)(rig_now() - begin));
@@ -209,7 +209,7 @@ static void portions_hold_beside_all_other_limits_of_a_peer(void **state)
 	bwl_policy_free(pol);
 }
 
-/* What passes within a portion is on the account of its host port as well. */
+/* What passes within a portion is also charged to its host port. */
 static void a_packet_within_its_portion_is_charged_to_its_port(void **state)
 {
 	(void)state;
@@ -220,7 +220,10 @@ static void a_packet_within_its_portion_is_charged_to_its_port(void **state)
 	assert_string_equal(host(MODEST), "port-volume");
 }
 
-/* A port over its limit to a peer is refused whatever is left of the zone, and up to its burst. */
+/*
+ * A port over its limit to a peer is refused whatever is left of the zone, but may use its whole
+ * burst.
+ */
 static void a_port_has_all_of_its_burst_in_a_zone_shared_by_weight(void **state)
 {
 	(void)state;
@@ -231,7 +234,7 @@ static void a_port_has_all_of_its_burst_in_a_zone_shared_by_weight(void **state)
 	assert_string_equal(host(MODEST), "port-rate");
 }
 
-/* Weights are about the rate. */
+/* Weights apply to the rate. */
 static void a_volume_is_for_who_comes_first(void **state)
 {
 	(void)state;
@@ -241,7 +244,7 @@ static void a_volume_is_for_who_comes_first(void **state)
 	assert_string_equal(host(MODEST), "zone-volume");
 }
 
-/* A new portion has no burst; nor has the zone where it stays. */
+/* A new portion has no burst; nor has the zone, if it stays. */
 static void no_change_of_weights_adds_a_burst(void **state)
 {
 	static const char *const share[] = { "", ", share: weighted" };
@@ -310,7 +313,10 @@ int main(void)
 		RIG_TEST(the_policy_in_force_has_the_weights),
 	};
 
-	/* What is held on a CPU that it left would be missing from what is measured. */
+	/*
+	 * Without this, what is held on a CPU that the thread left would be missing from the
+	 * measurement.
+	 */
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * corpus_compare FRAMES.PCAP FIELDS.TSV: every frame through the programs by BPF_PROG_TEST_RUN,
- * against what tshark says of it (oracle.h) and against the same parser compiled for the host.
+ * corpus_compare FRAMES.PCAP FIELDS.TSV: runs every frame through the programs by
+ * BPF_PROG_TEST_RUN, and compares the result with tshark's reading (oracle.h) and with the same
+ * parser compiled for the host.
  *
- * The policy first knows no peer: a frame that could be judged then ends as no-peer, with an
- * event that holds its destination and class. Then everyone is a peer.
+ * At first the policy has no peer: a frame that can be judged then ends as no-peer, with an event
+ * that contains its destination and class. Then every address is a peer's.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,7 +20,7 @@
 
 #define FRAME_MAX 65535
 #define LINE_MAX_BYTES 65536
-#define SHOWN 12 /* failures shown of one kind */
+#define SHOWN 12 /* failures shown of each kind */
 
 enum check { ONE_REASON, AGREES, EXPLAINED, NO_LIES, HOST_PARSER, XDP_TOO, OPEN, _CHECKS };
 static const char *const sentences[_CHECKS] = {
@@ -63,7 +64,7 @@ static int note_event(void *arg, void *data, size_t size)
 	return 0;
 }
 
-/* The port may use the tags that tshark saw: tags are not what is tested here. */
+/* Permits the tags that tshark saw: tags are not tested here. */
 static void allow_tags(struct corpus *c, const struct oracle *o)
 {
 	struct bwl_port *p = &c->gen.base->port[RIG_H0];
@@ -72,7 +73,7 @@ static void allow_tags(struct corpus *c, const struct oracle *o)
 	p->nvlans = (uint8_t)o->nvids;
 }
 
-/* And it may send from everywhere. */
+/* Permits every source. */
 static void allow_sources(struct corpus *c)
 {
 	struct bwl_port *p = &c->gen.base->port[RIG_H0];
@@ -119,7 +120,10 @@ static void against_host(struct corpus *c, const struct oracle *o, uint8_t *data
 	uint8_t class_;
 
 	if (r != BWL_R_NONE) {
-		/* What ends at the DPU anyway is told by its address, and VLANs by the port. */
+		/*
+		 * Destinations that end at the DPU are recognised by address, and VLANs by the
+		 * port.
+		 */
 		if (r != reason && !(r == BWL_R_ETHERTYPE && reason == BWL_R_LOCAL_PROTO))
 			fail(c, HOST_PARSER, o, reason, bwl_reason_name(r));
 		return;
@@ -150,7 +154,7 @@ static void no_peer_pass(struct corpus *c, struct ring_buffer *ring, const struc
 	struct rig_result r;
 
 	allow_tags(c, o);
-	rig_advance(RIG_SECOND); /* events are limited by the second */
+	rig_advance(RIG_SECOND); /* events are limited per second */
 	c->has_event = false;
 	rig_run(c->rig, &k, &r);
 	ring_buffer__consume(ring);
@@ -181,7 +185,7 @@ static void open_pass(struct corpus *c, const struct oracle *o, uint8_t *data, u
 		fail(c, OPEN, o, r.reason, bwl_reason_name(was));
 }
 
-/* Frames of this size can be given to a test run; others no program ever sees as one buffer. */
+/* Can a test run take a frame of this size? No program ever sees others as one buffer. */
 static bool fits(struct corpus *c, uint8_t *data, uint32_t len)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = data, .data_size_in = len, .repeat = 1);
@@ -191,7 +195,7 @@ static bool fits(struct corpus *c, uint8_t *data, uint32_t len)
 
 static int each_frame(struct corpus *c, const char *pcap, const char *tsv, struct ring_buffer *ring)
 {
-	/* Two bytes on, as in a kernel: the IP header is aligned. */
+	/* At an offset of two bytes, as in a kernel: the IP header is aligned. */
 	static uint8_t room[FRAME_MAX + 16] __attribute__((aligned(16)));
 	uint8_t *data = room + 2;
 	static char line[LINE_MAX_BYTES];
@@ -235,7 +239,10 @@ static int each_frame(struct corpus *c, const char *pcap, const char *tsv, struc
 	"version: 1\nnode: corpus\nuplinks: [p0]\n"                                                \
 	"host_ports:\n  - { dev: h0, sources: [10.0.0.0/24] }\nheartbeat: none\n"
 
-/* everyone: the first peer gets every address, the hosts' own among them: no file may say so. */
+/*
+ * everyone: the first peer gets every address, including the hosts' own, which no policy file can
+ * do.
+ */
 static void use(struct corpus *c, const char *yaml, bool everyone)
 {
 	struct bwl_policy *pol = NULL;

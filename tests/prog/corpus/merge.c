@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * corpus_merge OUT <NAMES: all Ethernet frames of the captures named on standard input (pcap and
- * pcapng, either byte order) into one pcap file. Captures that are broken on purpose are read as
- * far as they go. A frame that was cut by its capture's snap length is written twice: as it was on
- * the wire (zeros where it was cut), and as it was captured, when its lengths lie.
+ * corpus_merge OUT <NAMES: writes all Ethernet frames of the captures named on standard input (pcap
+ * and pcapng, either byte order) to one pcap file. Captures that are broken on purpose are read as
+ * far as possible. A frame that was truncated by the snap length of its capture is written twice:
+ * as it was on the wire (filled with zeros), and as captured, with lengths that do not match.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ static uint16_t u16(const struct in *in, uint16_t v)
 
 static void put_frame(struct out *out, const uint8_t *data, uint32_t len)
 {
-	/* One second apart: nobody looks at the time. */
+	/* One second apart: the time is not used. */
 	const uint32_t head[4] = { (uint32_t)out->frames++, 0, len, len };
 
 	fwrite(head, sizeof(head), 1, out->f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See oracle.h. Nothing here looks at the frame's bytes: only at what tshark made of them. */
+/* See oracle.h. Nothing here reads the frame's bytes, only tshark's output. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "maps/reason.h"
 #include "oracle.h"
 
-#define MAX_EXTS 8 /* what bpf/lib/parse.h follows */
+#define MAX_EXTS 8 /* as many as bpf/lib/parse.h follows */
 #define MAX_OPTIONS 10
 
 static bool has(const struct oracle *o, enum oracle_field f)
@@ -99,7 +99,7 @@ static bool read_dst(struct oracle *o, enum oracle_field f, int family)
 	return inet_pton(family, text, o->dst) == 1;
 }
 
-/* Do the transport's lengths fit what IP says is left for it? */
+/* Do the transport's lengths fit into what IP leaves for it? */
 static bool transport_lies(const struct oracle *o, long left)
 {
 	long len;
@@ -123,7 +123,7 @@ static void read_ports(struct oracle *o)
 
 	if (o->fragment || (o->proto != IPPROTO_TCP && o->proto != IPPROTO_UDP))
 		return;
-	/* What follows must be the outermost one's, not that of a packet inside. */
+	/* The fields must belong to the outermost transport, not to a packet inside. */
 	if (strcmp(o->l4, tcp ? "tcp" : "udp"))
 		return;
 	o->ports = has(o, tcp ? F_TCP_DPORT : F_UDP_DPORT);
@@ -146,7 +146,7 @@ static void read_ip4(struct oracle *o, long left)
 		  o->dst[0] >= 224;
 }
 
-/* Which protocol ends the chain of extension headers. */
+/* The protocol at the end of the chain of extension headers. */
 static int ip6_proto(const struct oracle *o)
 {
 	if (!o->exts)
@@ -217,7 +217,7 @@ uint8_t oracle_class(const struct oracle *o, const uint8_t proto_class[256],
 
 bool oracle_explains(const struct oracle *o, unsigned reason)
 {
-	/* tshark calls RARP arp, too. */
+	/* tshark calls RARP arp as well */
 	bool arp = !strcmp(o->l3, "arp") && !strstr(o->field[F_ETH_TYPE], "0x8035");
 	bool ip = o->family, routed = false;
 	long nd = first(o, F_ICMP6_TYPE);
@@ -230,7 +230,7 @@ bool oracle_explains(const struct oracle *o, unsigned reason)
 	case BWL_R_ETHERTYPE:
 		return !ip && !arp;
 	case BWL_R_LOCAL_PROTO:
-		/* ARP and ND to a MAC that is not the port's, which no corpus's is. */
+		/* ARP and ND to a MAC other than the port's: all in the corpus. */
 		return o->group || (ip && o->here) || arp || nd == 135 || nd == 136;
 	case BWL_R_VLAN:
 		return o->tags > 2;

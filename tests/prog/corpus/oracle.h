@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What tshark says of a frame's outermost headers, and what bwlimit should therefore do. */
+/* What tshark reads in a frame's outermost headers, and what bwlimit should do accordingly. */
 #ifndef BWL_CORPUS_ORACLE_H
 #define BWL_CORPUS_ORACLE_H
 
@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <bwl/policy.h>
 
-/* In the order of the columns that corpus_test.sh asks tshark for; every occurrence, by commas. */
+/*
+ * In the order of the columns that corpus_test.sh requests from tshark; all occurrences, separated
+ * by commas.
+ */
 /* clang-format off */
 #define ORACLE_FIELDS(X) \
 	X(PROTOCOLS) \
@@ -30,13 +33,13 @@ struct oracle {
 	uint16_t vid[BWL_MAX_VLANS];
 	unsigned nvids;
 	char l3[24], l4[24]; /* tshark's names of what follows Ethernet and IP */
-	unsigned exts;       /* IPv6 extension headers that are followed */
+	unsigned exts;       /* IPv6 extension headers that the parser follows */
 	bool routed;         /* a source route or a routing header */
 	bool readable;       /* IPv4 or IPv6, with a destination */
 	uint8_t family;
 	uint8_t dst[16];
 	bool fragment;
-	int proto; /* -1: tshark does not say */
+	int proto; /* -1: not given by tshark */
 	bool ports;
 	uint16_t sport, dport;
 	bool cnp;
@@ -44,12 +47,12 @@ struct oracle {
 	bool group, here; /* to a group MAC; to an address that ends at the DPU */
 };
 
-/* line: tshark's columns, by tabs; changed. len: of the frame. */
+/* line: tshark's columns, separated by tabs; modified. len: of the frame. */
 int oracle_read(char *line, uint32_t len, struct oracle *ret);
-/* The class table applied to what tshark says. */
+/* The class table applied to tshark's reading. */
 uint8_t oracle_class(const struct oracle *o, const uint8_t proto_class[256],
 		     const uint8_t port_class[2][65536]);
-/* Does what tshark says explain that bwlimit refuses the frame for this reason? */
+/* Does tshark's reading explain that bwlimit refuses the frame for this reason? */
 bool oracle_explains(const struct oracle *o, unsigned reason);
 
 #endif

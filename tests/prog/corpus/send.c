@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * corpus_send FRAMES.PCAP DEV: every frame of the file out of DEV as it is, slowly enough that
- * the other end's ring holds them. Prints "sent FRAMES BYTES refused FRAMES": what the device's
- * MTU or the kernel does not take is no frame that anyone could have sent.
+ * corpus_send FRAMES.PCAP DEV: sends every frame of the file out of DEV unchanged, slowly enough
+ * for the ring at the other end. Prints "sent FRAMES BYTES refused FRAMES": frames that the
+ * device's MTU or the kernel refuses could not have been sent by anybody.
  */
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
