@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The accepted copy: what was written, or refused; and who is asked for the desired policy. */
+/* The accepted copy: what is written or refused; and which source provides the desired policy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

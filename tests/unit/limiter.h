@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For the limiter's tests: the limiter itself with a hook at every atomic operation (there
- * another CPU's packet may come between), random numbers, and the exact bound.
+ * For the limiter's tests: the limiter itself with a hook at every atomic operation (where another
+ * CPU's packet may come in between), random numbers, and the exact bound.
  */
 #ifndef BWL_TEST_LIMITER_H
 #define BWL_TEST_LIMITER_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Promises 2 and 3 with several CPUs: packets that come between any two atomic operations of
- * another packet (simulated, so that every run is the same), and threads that really race.
- * Several levels, with refusals by the outer one and refunds of the inner ones.
+ * another packet (simulated, so that every run is the same), and threads that really race. Several
+ * levels, with refusals by the outer one and refunds by the inner ones.
  */
 #include <pthread.h>
 #include "limiter.h"

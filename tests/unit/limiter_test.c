@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Promise 2 on one CPU: in every window a limit passes at most rate * T + burst, whatever the
- * clock, the words' start values and the changes of policy are; and not much less either.
+ * clock, the initial words and the changes of policy; and not much less either.
  */
 #include <bwl/units.h>
 #include "limiter.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The list of maps (maps/list.h) against what else says something of them: the built object, the
- * layouts it remembers, and the tables of maps/README.md. `maps_test --print` prints those tables.
+ * Compares the list of maps (maps/list.h) with the built object, the layouts that it lists, and the
+ * tables of maps/README.md. `maps_test --print` prints those tables.
  */
 #include "test.h"
 #include <stdbool.h>

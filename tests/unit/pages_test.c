@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is mapped and sized by pages, with those of every kernel: 4, 16 and 64 KiB. */
+/* Everything that is mapped and sized in pages, with each kernel's page size: 4, 16 and 64 KiB. */
 #include "test.h"
 #include <stdbool.h>
 #include <linux/bpf.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The parser of the programs, compiled for the host: frames cut at every byte, lengths that lie,
- * and which headers a destination and a class are taken from. Each frame lies in memory that
- * ends where it does, so that a sanitizer sees any read beyond it.
+ * The parser of the programs, compiled for the host: frames truncated at every byte, false lengths,
+ * and the headers from which destination and class are taken. Each frame ends where its memory
+ * ends, so that a sanitizer sees any read beyond it.
  */
 #include "test.h"
 #include <arpa/inet.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A policy file with several errors: all of them are told, and nothing that merely follows. */
+/*
+ * A policy file with several errors: all of them are reported, but none that only follows from
+ * another.
+ */
 #include "test.h"
 #include <stdio.h>
 #include <stdlib.h>

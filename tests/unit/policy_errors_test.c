@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One row for every way a policy file can be wrong: what is written, where the finger points. */
+/*
+ * One row for every way in which a policy file can be wrong: its text, and the place that the error
+ * names.
+ */
 #include "test.h"
 #include <stdio.h>
 #include <stdlib.h>

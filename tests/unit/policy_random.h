@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Policies that nobody wrote. */
+/* Random policies. */
 #ifndef BWL_TEST_POLICY_RANDOM_H
 #define BWL_TEST_POLICY_RANDOM_H
 

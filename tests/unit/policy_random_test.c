@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Policies that nobody wrote: they survive being written and read, and overlaps are found. */
+/* Random policies: they survive being written and read, and overlaps are found. */
 #include "policy_random.h"
 
 static bool same_limit(const struct bwl_lim *a, const struct bwl_lim *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Policies from text and back, at a fixed moment. */
+/* Policies from text and back, at a fixed time. */
 #ifndef BWL_TEST_POLICY_TEXT_H
 #define BWL_TEST_POLICY_TEXT_H
 

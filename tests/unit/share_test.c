@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Promise 2 with shares (bpf/lib/share.h): several simulated CPUs that hold what they have taken in
- * advance, that idle with it, are unplugged with it, are interrupted in the middle, while policies
- * change around them. No window passes more than the limit without shares would.
+ * advance, and with it stay idle, are unplugged or are interrupted in the middle, while policies
+ * change. No window passes more than the limit would without shares.
  */
 #include <bwl/units.h>
 #include "limiter.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promise 3 with shares (bpf/lib/share.h): several simulated CPUs that take of a volume in advance,
- * idle with it, are unplugged with it and interrupted in the middle. Never a byte above the volume,
- * in no window either, and 99 % of it is to be had.
+ * Promise 3 with shares (bpf/lib/share.h): several simulated CPUs that take from a volume in
+ * advance, and with it stay idle, are unplugged or are interrupted in the middle. Never one byte
+ * more than the volume, also in any window, and 99 % of it can be used.
  */
 #include <bwl/units.h>
 #include "limiter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Documents and tables: a field is described once, and both say the same. */
+/* Documents and tables: a field is described once, and both show the same. */
 #include <math.h>
 #include <string.h>
 #include <arpa/inet.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every unit test includes: cmocka in its order, and a generator of random numbers. */
+/*
+ * Included by every unit test: cmocka with its headers in order, and a generator of random numbers.
+ */
 #ifndef BWL_TEST_H
 #define BWL_TEST_H
 

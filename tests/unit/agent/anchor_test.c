@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ledger and the counter of a real TPM 2.0 (swtpm): whatever is killed when, a ledger that was
- * not put back is believed, and an old copy is not.
+ * The ledger and the counter of a real TPM 2.0 (swtpm): whatever is killed at any time, the current
+ * ledger is accepted, and an old copy is not.
  */
 #include <stdarg.h>
 #include <stddef.h>

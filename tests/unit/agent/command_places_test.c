@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who reads keeps neither operators nor other readers from their commands. */
+/* Readers do not keep operators or other readers from running commands. */
 #include <string.h>
 #include "agent/command_places.h"
 #include "../test.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which signed documents hold, and whether one more is taken: no disk, no clock, no maps. Above
- * all: whatever one person and the controller's key sign, and in whichever order, it raises nothing
- * above what two people have signed.
+ * Which signed documents are valid, and whether another one is accepted: no disk, no clock, no
+ * maps. Above all: whatever one person and the controller's key sign, in whichever order, allows
+ * nothing beyond what two people have signed.
  */
 #include <stdint.h>
 #include <sys/socket.h>

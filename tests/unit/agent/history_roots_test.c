@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Hours of the history into the audit log, by agents that are started anew: each hour once. */
+/*
+ * Hours of the history are entered into the audit log by agents that are restarted: each hour once.
+ */
 #include "../test.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* This tray's own keys: when they are destroyed, and when a try is taken back. The clock is ours.
+/*
+ * This tray's own keys: when they are destroyed, and when an attempt is undone. The clock is the
+ * test's.
  */
 #include "../test.h"
 #include "key_order.h"

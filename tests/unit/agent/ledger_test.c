@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ledger's files: what is committed is there after a crash, and whatever is cut off or turned
- * over in them, no row ever says less than was committed.
+ * The ledger's files: what is committed survives a crash, and whatever is cut off or changed in
+ * them, no row ever contains less than was committed.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was accepted of documents against what the ledger knows of it: each way to forget is found.
+/*
+ * The memory of accepted documents is compared with the ledger's knowledge of it: every way to lose
+ * something is found.
  */
 #include "ledger/memory_check.h"
 #include "test.h"

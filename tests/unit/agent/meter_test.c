@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A counter of a device against what was let out, at one look a second, on a device that is made
- * up: it holds frames for up to ten seconds, loses some, and its driver may tell of them late.
+ * A device's counter is compared with what was let out, once a second, on a simulated device: it
+ * holds frames for up to ten seconds, loses some, and its driver may report them late.
  */
 #include <setjmp.h>
 #include <stdarg.h>

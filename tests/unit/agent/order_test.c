@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The socket of orders, by an injected clock: who says nothing, half or too much holds up nobody.
+ * The socket of orders, with an injected clock: a client that sends nothing, half a request or too
+ * much delays no other.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Parts of the agent, with a list of the test's own: the order of starting and stopping, one that
- * is not wanted any more, and one that cannot be started, which is said once and keeps no other
- * from it.
+ * Parts of the agent, with the test's own list: the order of starting and stopping, a part that is
+ * no longer wanted, and one that cannot be started, which is reported once and does not keep others
+ * from starting.
  */
 #include <setjmp.h>
 #include <stdarg.h>

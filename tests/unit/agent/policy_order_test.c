@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An order to apply a policy: what it may say, and what its document must be. */
+/* An order to apply a policy: what it may contain, and what its document must be. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

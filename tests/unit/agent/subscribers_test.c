@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The socket of events, by an injected clock, maps and losses: each reader gets what he asked for,
- * and what one does not read is lost to him alone.
+ * The socket of events, with an injected clock, maps and losses: each reader gets what it asked
+ * for, and what one does not read is lost to that one only.
  */
 #include <setjmp.h>
 #include <stdarg.h>

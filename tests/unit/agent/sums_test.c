@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which events become lines of the log, by an injected clock: a budget for each kind and each port.
+ * Which events become lines of the log, with an injected clock: a budget for each kind and each
+ * port.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How many lines signs of tampering may write, by an injected clock. */
+/* How many lines signs of tampering may write, with an injected clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The agent's threads: told to stop they do so at once, and one that hangs keeps nobody and frees
- * its own.
+ * The agent's threads: when told to stop they do so at once, and one that hangs blocks no other and
+ * frees its own memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>

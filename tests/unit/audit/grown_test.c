@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A log that goes on: its newest checkpoint, and proofs, by reading little. */
+/* A log that grows: its newest checkpoint and its proofs, while reading little. */
 #include "log_rig.h"
 
 #define RECORDS 120

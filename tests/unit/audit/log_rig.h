@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A log of its own for each test, and what verify says of it. */
+/* A separate log for each test, and the result of verify. */
 #ifndef BWL_TEST_AUDIT_LOG_RIG_H
 #define BWL_TEST_AUDIT_LOG_RIG_H
 

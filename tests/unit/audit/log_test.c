@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The log on disk: everything that can be done to its files is found, and the place named, by
- * somebody who has the public key and an old checkpoint; what a crash leaves opens.
+ * The log on disk: with the public key and an old checkpoint every change of its files is found,
+ * with its place; and what a crash leaves can be opened.
  */
 #include "log_rig.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Proofs that a record is in a tree: against RFC 6962's recursion for every index and size, as
- * text, with witnesses, and out of logs of which something was pruned.
+ * Proofs that a record is in a tree: compared with RFC 6962's recursion for every index and size,
+ * as text, with witnesses, and from pruned logs.
  */
 #include "prune_rig.h"
 #include <bwl/encode.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What somebody changed, cut or took away is found in a log that is pruned, too, and told for good.
- */
+/* Changed, truncated or removed data is found in a pruned log, too, and is reported permanently. */
 #include "prune_rig.h"
 
 /* Operators' records, until the file goes whole, and then until the record of that has gone too. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Logs that are kept below a size, and what is left in them. */
+/* Logs that are kept below a size, and what remains of them. */
 #ifndef BWL_TEST_AUDIT_PRUNE_RIG_H
 #define BWL_TEST_AUDIT_PRUNE_RIG_H
 

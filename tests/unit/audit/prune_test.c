@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The log is kept below its size: what goes, in which order, and killed anywhere nothing else. */
+/*
+ * The log is kept below its size: what is removed, in which order, and nothing else if it is killed
+ * at any point.
+ */
 #include <dirent.h>
 #include <sys/file.h>
 #include "prune_rig.h"

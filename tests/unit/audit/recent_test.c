@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The end of a log for people: what is in it, what is not, and that nobody pushes anything out. */
+/*
+ * The end of a log for people: what is in it, what is not, and that nobody can push entries out of
+ * it.
+ */
 #include "log_rig.h"
 #include "audit/recent.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Notes and keys against the vectors of Go's sumdb/note and of C2SP's texts. */
+/* Notes and keys compared with the vectors of Go's sumdb/note and of C2SP's documents. */
 #include "test.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A log as tiles: what the specification's example has, files that are written once, folders that
- * go on, crashes in between, and what was pruned.
+ * A log as tiles: the specification's example, files that are written once, directories that are
+ * continued, crashes in between, and pruned records.
  */
 #include "prune_rig.h"
 #include "audit/log_end.h"

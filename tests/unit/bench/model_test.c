@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The model of contention: what must hold of it whatever the machine. */
+/* The model of contention: properties that hold on every machine. */
 #include <stdatomic.h>
 #include "bench/scale/workers.h"
 #include "bench/scale/model.h"

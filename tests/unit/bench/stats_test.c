@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Medians, quartiles, and which run is refused. */
+/* Medians, quartiles, and which runs are refused. */
 #include "bench/opt.h"
 #include "bench/stats.h"
 #include "tests/unit/test.h"

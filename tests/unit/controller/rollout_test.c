@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A rollout's stages: what passes one, what stops it, and what another leader makes of it. */
+/* A rollout's stages: what lets one pass, what stops it, and how another leader continues it. */
 #include <stdlib.h>
 #include <string.h>
 #include "rollout.h"

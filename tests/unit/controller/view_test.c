@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What trays say of themselves, read as strangers may have written it; and whom a leader knows. */
+/* Statuses of trays, read as untrusted input; and which trays a leader knows. */
 #include <string.h>
 #include "../signed/rig.h"
 #include "signed/closing.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a new policy would change: nothing more, nothing less. */
+/* What a new policy would change: no more and no less. */
 #include "test.h"
 #include <stdio.h>
 #include <stdlib.h>

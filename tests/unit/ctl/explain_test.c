@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `explain` over maps made up in memory: the first check that refuses gives the reason. */
+/* `explain` with simulated maps in memory: the first check that refuses gives the reason. */
 #include "test.h"
 #include <arpa/inet.h>
 #include <stdlib.h>

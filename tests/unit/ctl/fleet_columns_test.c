@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Answers of a controller in a terminal of 80 columns, with names as long as they may be. */
+/* A controller's answers in a terminal of 80 columns, with names of maximum length. */
 #include "test.h"
 #include <jansson.h>
 #include <pty.h>

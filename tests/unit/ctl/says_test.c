@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the status of a tray says of a document that was published. */
+/* What a tray's status tells about a document that was published. */
 #include "test.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An interval is committed to and shown; whatever is changed of what was shown is found. */
+/* An interval is committed to and shown; every change of what was shown is found. */
 #include "../test.h"
 #include <stdio.h>
 #include <stdlib.h>

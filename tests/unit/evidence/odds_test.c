@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Of the bytes that a record claims some are false: how often does a challenge hit one of them? */
+/*
+ * If some of the bytes that a record claims are false, how often does a challenge hit one of them?
+ */
 #include "../test.h"
 #include <errno.h>
 #include <math.h>

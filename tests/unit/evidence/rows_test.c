@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A root over an hour of the history: another one for any row that is another. */
+/* A root over one hour of the history: it changes with every row. */
 #include "../test.h"
 #include <stdio.h>
 #include <stdlib.h>

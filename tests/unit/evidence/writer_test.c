@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Intervals into a log, by writers that end anywhere: each once, and what is missing is said. */
+/*
+ * Intervals are written into a log by writers that end at any point: each once, and what is missing
+ * is reported.
+ */
 #include "../test.h"
 #include <errno.h>
 #include <fcntl.h>

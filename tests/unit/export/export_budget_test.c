@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The byte budget of bwlimit-export, and what it knows over its restarts. */
+/* The byte budget of bwlimit-export, and what it keeps over restarts. */
 #include "tests/unit/test.h"
 #include <stdio.h>
 #include <stdlib.h>

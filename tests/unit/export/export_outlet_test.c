@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Intervals into a file: each once, whatever ends between; what the budget withholds is told. */
+/*
+ * Intervals are written to a file: each once, whatever ends in between; what the budget withholds
+ * is reported.
+ */
 #include "tests/unit/test.h"
 #include <stdio.h>
 #include <stdlib.h>

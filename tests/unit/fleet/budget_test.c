@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How much a server says. */
+/* How many bytes a server sends. */
 #include "fleet/http/budget.h"
 #include "../test.h"
 

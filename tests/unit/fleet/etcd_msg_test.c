@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * etcd's messages, compared with bytes that were written down by hand from etcd's rpc.proto.
- */
+/* etcd's messages, compared with bytes written by hand from etcd's rpc.proto. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What gRPC says above HTTP/2: messages in any pieces, and how a call ended. */
+/* gRPC's layer above HTTP/2: messages in any pieces, and how a call ended. */
 #include <errno.h>
 #include <string.h>
 #include "fleet/store/grpc_wire.h"

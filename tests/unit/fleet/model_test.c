@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is known of a fleet's numbers, and what is said of them. */
+/* What is known of a fleet's numbers, and how it is reported. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Protobuf's wire format: what is written can be read, and what is none is refused. */
+/* Protobuf's wire format: what is written can be read, and anything else is refused. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which tray is asked when: with a clock and a transport of its own. */
+/* Which tray is asked when, with the test's own clock and transport. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A status that the tray's own key signs, and what somebody else puts in its place. */
+/* A status signed by the tray's own key, and forged ones in its place. */
 #include <stdlib.h>
 #include <string.h>
 #include "fleet/status/signer.h"

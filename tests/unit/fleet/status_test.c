@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a tray says of itself, read as strangers may have written it. */
+/* A tray's status, read as untrusted input. */
 #include <string.h>
 #include "fleet/status/status.h"
 #include "../test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is said of certificates and lists that were read, and when a list has ended. */
+/* Messages about certificates and revocation lists that were read, and when a list has expired. */
 #include <string.h>
 #include "fleet/http/tls.h"
 #include "../test.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Flow records on disk: what an interval's file says, what is missing, and the folder's bound. */
+/*
+ * Flow records on disk: an interval's file, what is missing in it, and the size limit of the
+ * directory.
+ */
 #include "../test.h"
 #include <arpa/inet.h>
 #include <fcntl.h>

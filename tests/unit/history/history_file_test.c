@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The history's file: its bound, its readers, and damage. */
+/* The history's file: its size limit, its readers, and damage. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "rig.h"

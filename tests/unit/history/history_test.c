@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The history with clocks and counters of the test: what comes out is what the counters grew by,
+ * The history with the test's clocks and counters: what it returns is the growth of the counters,
  * whatever happens to the agent, the clock, the maps and the file.
  */
 #include "rig.h"

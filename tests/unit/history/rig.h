@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A history with clocks and counters of the test, in a folder of its own. */
+/* A history with the test's clocks and counters, in a private directory. */
 #ifndef BWL_TEST_HISTORY_RIG_H
 #define BWL_TEST_HISTORY_RIG_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The policy's `ipsec` keys, and the connections that come of them. */
+/* The policy's `ipsec` keys, and the connections made from them. */
 #include "test.h"
 #include <stdio.h>
 #include <stdlib.h>

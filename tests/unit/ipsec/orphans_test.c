@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which SAs of the kernel are orphans: by what charon says and what the kernel has. */
+/* Which of the kernel's SAs are orphans, judged by charon's list and the kernel's. */
 #include "test.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

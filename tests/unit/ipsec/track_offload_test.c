@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SAs and policies that a device holds: whether it encrypts, drops what lies beneath, and XDP may
- * send to it.
+ * SAs and policies in a device: whether it encrypts, drops what has no policy, and XDP may send to
+ * it.
  */
 #include "track_rig.h"
 

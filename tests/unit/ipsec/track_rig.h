@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A tracker of one peer's SAs and policies, and what it makes of them. */
+/* A tracker of one peer's SAs and policies, with its result. */
 #ifndef BWL_TEST_TRACK_RIG_H
 #define BWL_TEST_TRACK_RIG_H
 

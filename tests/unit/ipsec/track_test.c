@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From SAs and policies to what the data plane is told; of packet offload: track_offload_test.c. */
+/* From SAs and policies to the data plane's entries; for packet offload: track_offload_test.c. */
 #include "track_rig.h"
 
 static void an_sa_and_the_policy_that_demands_it_open_the_peer(void **state)

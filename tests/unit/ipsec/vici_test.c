@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The VICI client against a charon of our own making that answers, streams, stops, and dies. */
+/* The VICI client with a simulated charon that answers, streams, stops, and dies. */
 #include "test.h"
 #include <pthread.h>
 #include <stdio.h>

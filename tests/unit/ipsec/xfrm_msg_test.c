@@ -14,7 +14,7 @@
  *   ip xfrm policy add dir in src ::/0 dst ::/0 if_id 7 action block
  *   ip xfrm state allocspi src 192.0.2.2 dst 192.0.2.1 proto esp mode tunnel min 0x3001 max 0x3001
  *
- * and as news further: policy delete (out), state delete 0x2001, an SA with time-hard 1, state
+ * and as events also: policy delete (out), state delete 0x2001, an SA with time-hard 1, state
  * flush, policy flush.
  */
 #include "test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The journal of closures: its bytes, what a cut or a kill leaves, and what a policy makes
- * of it.
+ * The journal of closures: its bytes, what truncation or a kill leaves, and how a policy is changed
+ * by it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What probe says of a BlueField-3's answers, from the netlink messages to the words: of recordings
- * (tests/harness/recordings.h), for no such card is here.
+ * probe's report on a BlueField-3, from the netlink messages to the words, made from recordings
+ * (tests/harness/recordings.h) because no such card is available.
  */
 #include <stdio.h>
 #include "../test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What probe says of a DPU by what devlink answers: recordings (tests/harness/recordings.h). */
+/* probe's report on a DPU by devlink's answers: recordings (tests/harness/recordings.h). */
 #include <stdio.h>
 #include <string.h>
 #include "../test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tools that answer, fail, are absent, hang or never stop. */
+/* Tools that answer, fail, are missing, hang or never stop. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What recordings of the vendor's tools are read as: tests/recordings/README.md. */
+/* How recordings of the vendor's tools are read: tests/recordings/README.md. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "../test.h"

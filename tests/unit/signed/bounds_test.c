@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a stolen online key can do: nothing that people did not allow it before. */
+/* What a stolen online key can do: nothing that people did not permit to it before. */
 #include "rig.h"
 #include "signed/bounds.h"
 #include "signed/memory.h"

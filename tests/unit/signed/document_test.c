@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Envelopes and roots: whose signatures count, for whom, how long, and that no byte can be changed.
+/*
+ * Envelopes and roots: whose signatures count, for which documents, for how long, and that no byte
+ * can be changed.
  */
 #include "rig.h"
 

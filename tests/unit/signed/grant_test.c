@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A signed grant is judged as the policy that it comes to. */
+/* A signed grant is judged as the policy that results from it. */
 #include <bwl/cleanup.h>
 #include "rig.h"
 #include "policy_text.h"

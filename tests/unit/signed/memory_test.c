@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What was accepted is remembered, over restarts, and nothing older is taken; wall time only rises.
+/*
+ * Accepted documents are remembered over restarts, and nothing older is accepted; wall time only
+ * rises.
  */
 #include <bwl/bytes.h>
 #include <bwl/cleanup.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A payload's JSON, taken apart, is what jansson alone makes of it. */
+/* A payload's parsed JSON is what jansson alone makes of it. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

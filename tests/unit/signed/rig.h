@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A fleet of four keys: alice, bob and carol are people, and the controller has the online key. */
+/*
+ * A fleet with four keys: alice, bob and carol are people, and the controller has the online key.
+ */
 #ifndef BWL_TEST_SIGNED_RIG_H
 #define BWL_TEST_SIGNED_RIG_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Does this widen? Properties over policies that nobody wrote, and one test of every single key: a
- * step up is found, a step down is not called one.
+ * Does a change widen? Properties over random policies, and a test of every single key: a step up
+ * is found, a step down is not taken for one.
  */
 #include "policy_random.h"
 #include "signed/widen.h"

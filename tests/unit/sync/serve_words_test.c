@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a controller may ask, and the commands that it becomes. */
+/* A controller's requests, and the commands made from them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

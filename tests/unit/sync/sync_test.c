@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What bwlimit-sync does and when, with a store, a bwlimitd, a clock and chance of the test's own.
+/*
+ * What bwlimit-sync does and when, with the test's own store, bwlimitd, clock and random numbers.
  */
 #include <errno.h>
 #include <stdio.h>

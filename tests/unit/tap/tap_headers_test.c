@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where headers end, and nothing of the payload is taken. */
+/* Where headers end; nothing of the payload is taken. */
 #include "tests/unit/test.h"
 #include <string.h>
 #include "tap/headers.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a command says, and what it does not get to say: nothing but whole documents come through.
- */
+/* A command's output, and its limits: only whole documents are passed on. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who goes when there are too many. The sockets are none: shutdown(2) of -1 does nothing. */
+/*
+ * Which connections are closed when there are too many. There are no real sockets: shutdown(2) of
+ * -1 does nothing.
+ */
 #include <arpa/inet.h>
 #include <string.h>
 #include "web/guests.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a sealed process tries and does not get; what it needs it has. A child tries, and writes
- * what came of it. */
+/*
+ * What a sealed process cannot do, and that it has what it needs. A child tries, and writes the
+ * results.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The server in a process of its own, and this one on both of its sides: people who ask it, hang up
- * and are slow, and the askers that it asks. Whoever waits gets what he asked for, whoever goes.
+ * The server in a separate process, with this one on both sides: clients that ask it, hang up and
+ * are slow, and the askers that it uses. Every client that waits gets what it asked for, whichever
+ * others leave.
  */
 #include <arpa/inet.h>
 #include <errno.h>

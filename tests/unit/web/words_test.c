@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Questions of the API, and the commands that they become. */
+/* Questions of the API, and the commands made from them. */
 #include <stdlib.h>
 #include <string.h>
 #include "web/documents.h"
