@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What arrives from a peer against the volume of its `accept`: real frames from the destination, counted by the host itself, with
-# the real agent and its ledger, across policies, restarts, an upgrade and maps that know nothing.
+# What arrives from a peer, against the volume of its `accept`: real frames from the destination, counted by the host itself, with
+# the real agent and its ledger, across policies, restarts, an upgrade and new maps.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-accept-$$ LAB_DESTS=1
@@ -25,7 +25,7 @@ agent() {
 	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --json
 	AGENT_PID=$LAB_PID
 }
-# UDP from the destination to the host, frames of 1000 bytes: so many of them a second, for so long.
+# UDP from the destination to the host, frames of 1000 bytes: this many per second, for this long.
 offers() { # seconds pps
 	echo "eth ip4 src=$(lab_dest4 1) dst=$HOST4 udp dport=9 fill=958" |
 		in_ns d1 "$FRAMES" send eth0 --gw "$(lab_mac net n1)" --seconds "$1" --pps "$2" >/dev/null
@@ -54,7 +54,7 @@ check "nor an upgrade" eval 'lab_load upgrade && offer_all && passed $VOLUME'
 desire other $((VOLUME + 100000))b
 check "a larger volume is more by just that" eval 'lab_apply <"$FILE" && offer_all && passed $((VOLUME + 100000))'
 
-# With a ledger: what it says is spent, and what the maps forget it knows.
+# With a ledger: what it has recorded is spent, even if the maps have lost it.
 in_dpu "$LOAD" detach >/dev/null 2>&1
 desire sink ${VOLUME}b
 lab_attach || exit 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# bwlimitd keeps the desired policy in force and the heartbeat going, and undoes nobody's work.
+# bwlimitd keeps the desired policy in force and renews the heartbeat, and undoes nobody else's work.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-agent-$$ LAB_DESTS=1
@@ -89,7 +89,7 @@ watched() { # from when it has subscribed on
 }
 check "and, beside it, for who watches" lab_wait_for 20 watched
 
-# The peers' bodies, as no tool of ours would write them. Rate: m, 24 bits at offset 32 + 24.
+# Changes the peers' bodies as none of our tools would. Rate: m, 24 bits at offset 32 + 24.
 tamper() {
 	local slot key value
 	local -a inner

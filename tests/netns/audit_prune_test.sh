@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The audit log is killed at every call that changes a file while it is kept below its size: it verifies
-# with the checkpoint from before, the next record mends it, and nothing but a host's junk is gone, then what
-# else a host caused (or, of a log without either, its oldest file, as a record says).
+# with the earlier checkpoint, the next record repairs it, and only a host's junk is removed, then other
+# records that a host caused (or, in a log without either, its oldest file, with a record about it).
 #
-# The kill comes on entry, so the call itself is not made; the next one is the state right after it.
+# The kill comes at the entry of a call, which is then not executed; the next number is the state right after it.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-prune-$$
@@ -18,7 +18,7 @@ CALLS=openat,write,pwrite64,fsync,fdatasync,fallocate,ftruncate,renameat,renamea
 if ! command -v strace >/dev/null || [[ ! -x $MIX ]]; then
 	skip "the audit log survives SIGKILL at every call of its pruning" "no strace, or no $MIX"
 	
-# Somebody takes the oldest file's hashes away: what was kept of it is no leftover of ours.
+# The oldest file's hashes are removed: what was kept of it is not our leftover.
 torn() {
 	prepare 10 hashes || return
 	restore
@@ -32,7 +32,7 @@ check "what was kept of a file whose hashes are taken away is never pruned in si
 done_testing
 	exit 77
 fi
-# In memory where that can be: some hundred runs wait for the disk many times each.
+# In memory if possible: several hundred runs wait for the disk many times each.
 LAB_TMP=$(mktemp -d "$([[ -w /dev/shm ]] && echo /dev/shm || echo /tmp)/bwl-prune-XXXXXX")
 trap lab_down EXIT
 log=$LAB_TMP/log
@@ -50,7 +50,7 @@ gone() { # of the log that was: lines, hashes, or whole files that are not there
 	fi
 }
 verify_any() { ctl audit verify --json --key "$LAB_TMP/pub" --dir "$log" >"$LAB_TMP/verified"; }
-# A log whose next record begins a file and prunes what `gone` is asked about; sets next.
+# A log whose next record begins a file and prunes; `gone` lists what was removed. Sets next.
 prepare() { # every pattern
 	rm -rf "$log"
 	"$CTL" audit init --dir "$log" --origin bwlimit/test >"$LAB_TMP/pub" || return
@@ -76,12 +76,12 @@ left() { # what no file of the log is: half made, kept of one that has gone, or 
 }
 restore() { rm -rf "$log"; cp -a "$LAB_TMP/before" "$log"; }
 run_killed() { # call number
-	# in a shell of its own, which reports the death on its stderr
+	# in a subshell, because bash reports the death on stderr
 	(strace -f -qq -o /dev/null -e trace="$1" -e inject="$1:signal=SIGKILL:when=$2" \
 		"$MIX" "$log" $next $((next + 1)) "$every"; exit $?) >/dev/null 2>&1
 	[[ $? -eq 137 ]]
 }
-# Operators that are missing: none, or some of the oldest and never more than the file had that goes.
+# Missing operators' records: none, or some of the oldest, and never more than the removed file had.
 lost() { # may be lost
 	operators >"$LAB_TMP/has"
 	sed -i "/^operator $next\$/d" "$LAB_TMP/has" # the one that is being written
@@ -114,7 +114,7 @@ kill_everywhere() { # sentence every pattern
 			"$MIX" "$log" $next $((next + 1)) "$every" 2>"$LAB_TMP/err" || wrong "$call $n: no next record"
 			judge "the record after $call $n"
 			[[ -z $(find "$log" -name "torn-*") ]] || wrong "$call $n: torn"
-			# it goes on, and at its next file is below its size again
+			# it continues, and at its next file is below its size again
 			"$MIX" "$log" $((next + 1)) $((next + 20)) "$every" 2>"$LAB_TMP/err" || wrong "$call $n: it does not go on"
 			gone "$3" || wrong "$call $n: it prunes no more"
 			[[ -z $(left) ]] || wrong "$call $n: left behind: $(left)"
@@ -129,7 +129,7 @@ kill_everywhere "lines of junk go, and nothing else, whenever it is killed" 10 j
 kill_everywhere "what else a host caused goes, and nothing else, whenever it is killed" 10 hashes
 kill_everywhere "of a log of operators the oldest file goes whole, whenever it is killed" 1 whole
 
-# Somebody takes the oldest file's hashes away: what was kept of it is no leftover of ours.
+# The oldest file's hashes are removed: what was kept of it is not our leftover.
 torn() {
 	prepare 10 hashes || return
 	restore

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The audit log as the tools write it: what opens is recorded first or refused, what closes is done
-# whatever becomes of the log; killed anywhere, it opens and is consistent with every old checkpoint.
+# whatever happens to the log; killed at any point, it opens and is consistent with every old checkpoint.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-hl-$$ LAB_DESTS=1
@@ -64,7 +64,7 @@ check "the log verifies against what was kept" verified
 
 # --- killed at every call that changes a file, in both halves of a grant
 killed_at() { # call number
-	# in a shell of its own, which reports the death on its stderr
+	# in a subshell, because bash reports the death on stderr
 	(strace -f -qq -o /dev/null -e trace="$1" -e inject="$1:signal=SIGKILL:when=$2" \
 		"$CTL" grant d1 rate 30mbit reason "killed at $1 $2"; exit $?) >/dev/null 2>&1
 	[[ $? -gt 128 ]]
@@ -190,7 +190,7 @@ check "the next one has what came since" lab_wait_for 30 frames $((before + 3))
 note "$(totals '.[-1]')"
 check "of each port, the uplink's in both directions" test \
 	"$(totals '.[-1].ports | map([.port, has("in"), has("out")]) | sort')" = '[["hpf0",true,false],["p0",true,true]]'
-# Frames that nobody here sends (ARP, ND) may come at any time.
+# Frames that no program here sends (ARP, ND) may come at any time.
 passed() { in_dpu "$CTL" --json reasons --all | jq '[.reasons[] | select(.port == "hpf0" and .passes) | .bytes] | add'; }
 least=$(passed)
 lab_stop "$agent"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Each bench runs, prints its rows and valid JSON with the machine, and refuses what it cannot do.
-# Nothing is said of times: a bench in a test has too few rounds and other work beside it.
+# Times are not judged: a bench in a test has too few rounds, and other processes run at the same time.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -12,7 +12,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 machine='(.machine | .cpu != "" and .cpus >= 1 and .kernel != "" and (.clang | test("clang")) and (.mitigations | type) == "object")'
-# Small, and reported whatever else runs.
+# Small, and reported whatever else is running.
 declare -A few=(
 	[cost]='--rounds 1 --packets 2000 --peers 50 --anyway'
 	[e2e]='--rounds 1 --packets 2000 --destinations 50 --anyway'
@@ -21,8 +21,8 @@ declare -A few=(
 	[history]='--peers 5 --hours 1'
 	[fleet-numbers]='--trays 50 --peers 5'
 )
-# Of one round no goal is judged. Which packets passed and which were refused, the benches themselves
-# read back from the counters; what they do when it is not as a row says is below.
+# One round is too few to judge a goal. Which packets passed and which were refused is checked by the benches
+# themselves with the counters; what they do if it does not match a row is tested below.
 declare -A rows=(
 	[fleet-numbers]='(.rows | map(.document)) == ["fleet-status?limit=50&sort=worst", "fleet-status?limit=50&sort=passed&offset=9900", "fleet-status", "top", "usage",
 		"reasons", "fleet-history", "fleet-closures", "exfil?size=1tb"] and (.rows | all(.bytes > 100 and .cpu_ms.median >= 0)) and .set_kib > 0 and .take_tray_us > 0'
@@ -122,7 +122,7 @@ for name in cost e2e scale; do
 	check "bench-$name lists its rows" lists
 done
 
-# Somebody closes the policy that is measured. What then ends cheaply must not come out as a fast limiter.
+# The policy is closed while it is measured. Packets that then end cheaply must not look like a fast limiter.
 closed() { # command bench row option…
 	local pid rc dir close
 	read -ra close <<<"$1"
@@ -143,7 +143,7 @@ check "bench-scale fails when what should pass does not" closed stop scale polic
 check "bench-e2e fails when what should pass does not" closed stop e2e bwlimit --destinations 1 --packets 2000
 header() { "$bench/bench-machine" --json | jq -e "$machine" >/dev/null; }
 check "bench-machine says the header alone as JSON" header
-# Its table is of one CPU: loading the programs is what takes time here.
+# Its table is for one CPU: loading the programs takes most of the time here.
 one_cpu() {
 	taskset -c 0 "$bench/bench-scale" --rounds 1 --packets 2000 --no-veth --anyway >"$tmp/out" 2>"$tmp/err" &&
 		grep -q '^CPU: ' "$tmp/out" && grep -q '^police-same  *1 ' "$tmp/out" &&

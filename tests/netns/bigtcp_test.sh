@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# BIG TCP: at a host port the kernel makes GSO packets that are longer than IP can say. They pass, and what is charged is what the
-# destination's own interface counts of their segments.
+# BIG TCP: at a host port the kernel makes GSO packets that are longer than IP's length field allows. They pass, and
+# the charge is what the destination's own interface counts for their segments.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-bigtcp-$$ LAB_DESTS=1
@@ -16,7 +16,7 @@ lab_up && lab_attach || exit 1
 	lab_peer sink 1 "grant: { rate: 10gbit, burst: 64mb }"
 } | lab_policy_head | lab_apply || exit 1
 
-# gso_max_size and gro_max_size of both families (iproute2 before 6.3 knows those of IPv4 not).
+# gso_max_size and gro_max_size of both families (iproute2 before 6.3 does not know those of IPv4).
 may_be_long() { # namespace device
 	in_ns "$1" python3 - "$2" <<'END'
 import socket, struct, sys
@@ -54,7 +54,7 @@ for family in 4 6; do
 	check "IPv$family: packets longer than IP can say came to the host port" test -s "$LAB_TMP/long$family"
 	check "IPv$family: none of them is malformed" test "$(of malformed frames)" -eq 0
 	note "$charged bytes charged, $came arrived"
-	# The router's ARP and ND is in what arrived.
+	# What arrived includes the router's ARP and ND.
 	check "IPv$family: never less is charged than arrived" test $((charged + 1000)) -ge "$came"
 	check "IPv$family: nor 8 bytes a segment more, which no wire has" test $((charged * 999)) -le $((came * 1000))
 done

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Both ends of a pair, each a DPU with maps, recorder and audit log of its own: what one says that it sent is what the
-# other says that arrived, to the byte, less what was refused on arrival and what a router between them counted as
-# dropped. In the clear: ESP between them is in a guest (tests/vm).
+# Both ends of a pair, each a DPU with its own maps, recorder and audit log: what one reports as sent is what the
+# other reports as arrived, to the byte, less what was refused on arrival and what a router between them counted as
+# dropped. In the clear: ESP between them is tested in a guest (tests/vm).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-ends-$$ LAB_DESTS=0
@@ -32,7 +32,7 @@ policy() { # sources peer addresses via accept
 	printf 'peers:\n  - { name: %s, addresses: [%s], path: clear, via: %s, grant: { rate: 1gbit, burst: 8mb }, accept: { %s } }\n' \
 		"$2" "$3" "$4" "$5" | lab_policy_head
 }
-# Of what arrives east takes no more than 1 MB at once; west whatever comes.
+# East accepts at most 1 MB at once, west everything.
 policy 10.7.0.0/24 east 10.8.0.0/24 $LAB_VIA4 'rate: 1gbit, burst: 8mb' >"$LAB_TMP/west.yaml"
 policy 10.8.0.0/24 west 10.7.0.0/24 172.16.9.1 'rate: 8mbit, burst: 1mb' >"$LAB_TMP/east.yaml"
 dpu() { # side command…: with its own state and log
@@ -54,7 +54,7 @@ check "west enters its intervals" lab_wait_for 60 enters west
 check "and so does east" lab_wait_for 60 enters east
 first_of() { "$CTL" audit show --dir "$LAB_TMP/$1.audit" --json | jq -r 'select(.event == "interval") | .data.sequence' | sort | sed -n "$2p" | sed 's/^0*//'; }
 
-# On the way UDP to 5999 is dropped, and counted: as frames, for that is what DPUs charge.
+# On the way UDP to 5999 is dropped and counted: as frames, because that is what DPUs charge.
 in_ns net nft -f - <<'RULES'
 table ip way {
 	counter dropped { }

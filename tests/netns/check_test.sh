@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bwlimit-ctl check: every exit code, asked by a member of bwlimit-read, of a real DPU with a real bwlimitd.
+# bwlimit-ctl check: every exit code, run by a member of bwlimit-read, on a real DPU with a real bwlimitd.
 set -uo pipefail
-# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+# The test's own groups: a private file mounted over /etc/group, only in its own mount namespace.
 if [[ ! -v CHECK_UNSHARED ]]; then
 	CHECK_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
@@ -25,7 +25,7 @@ as() { # group, command…: nobody's user with that group alone; on a machine wh
 	in_dpu setpriv --reuid $NOBODY --regid $NOBODY --groups "$1" --inh-caps=-all --bounding-set=-all --no-new-privs \
 		env LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-synchronised.so${PRELOAD:+:$PRELOAD}" "${@:2}"
 }
-# Exit code, word, and what the line says.
+# Exit code, word, and what the line contains.
 says() { # code text [option…]: a reader is told so
 	local code=$1 text=$2 words=(OK WARNING CRITICAL UNKNOWN) got
 	shift 2
@@ -71,7 +71,7 @@ PRELOAD=$LAB_BUILD/tests/harness/bwl-refuse.so
 check "on a kernel below 5.19 bwlimitd looks for a reader" eval 'BWL_REFUSE_USERS=1 says 0 lab || BWL_REFUSE_USERS=1 says 1 "the wall clock"'
 PRELOAD=
 
-# --- each thing that is wrong, and right again
+# --- each fault, and its repair
 check "a clock that is not synchronised is a warning" eval 'BWL_UNSYNCHRONISED=1 says 1 "the wall clock is not synchronised"'
 check "and so is one that may not be asked" eval 'BWL_CLOCK_REFUSED=1 says 1 "the wall clock is not synchronised"'
 status_of() { in_dpu env LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-synchronised.so" "$LOAD" status "$@"; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Nothing that a packet of a host or of the wire caused leaves by the management port or by any other device,
-# and management goes on: the rules by input device, the gate of management, and who looks after them.
-# The judge is a marker in the payload, looked for in everything that arrives.
+# Nothing that a packet of a host or of the wire caused leaves through the management port or any other device,
+# while management works: the rules by input device, the gate of management, and the daemon that maintains them.
+# The judge is a marker in the payload, searched for in everything that arrives.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-closed-$$ LAB_DESTS=1 LAB_MGMT=1
@@ -14,14 +14,14 @@ LAB_SOURCES=('10.7.0.0/24, "fd00:7::/64", "fd00:99::/64"')
 BWL_MARKER=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 export BWL_MARKER
 lab_up || exit 1
-# The DPU's own way to everywhere is its management port, and a prefix has no way at all.
+# The DPU's own default route is its management port, and one prefix has no route at all.
 ip_in dpu route add default via 10.250.0.2
 ip_in dpu -6 route add default via fd00:250::2
 ip_in dpu -6 route add unreachable fd00:dead::/32
 for a in 10.250.0.2 fd00:250::2; do
 	ip_in dpu neigh replace $a lladdr "$(lab_mac mgmt eth0)" dev mgmt0 nud permanent
 done
-# What comes later: a port of another function of the host.
+# A port that comes later: of another function of the host.
 lab_ns host9
 lab_veth host9 h0 dpu hpf9
 ip_in dpu link set hpf9 down
@@ -68,7 +68,7 @@ from_later() {
 }
 leaks() { "$@"; note "$leaked marked bytes"; [[ $leaked -gt 0 ]]; }
 
-# Without bwlimit each of these arrives: the judges see it, in both families.
+# Without bwlimit each of these arrives, in both families: the judges can see it.
 check "without bwlimit a solicitation's unreachable leaves with what a host sent" leaks from_host < <(nd fd00:99::5)
 check "and with what the wire sent" leaks from_wire < <(nd 2001:db8:99::5)
 check "and with what a later port sent" leaks from_later < <(nd 2001:db8:99::5)
@@ -128,7 +128,7 @@ refute "nor IPv6" leaks from_later < <(echo6 fd00:9::1)
 check "verify says that it is up" lab_verify_finds "device hpf9 is up but neither"
 ip_in dpu link set hpf9 down
 
-# A representor that is made anew has the name of a port and no program.
+# A representor that is created again has the name of a port and no program.
 ip_in dpu link set hpf0 down; ip_in dpu link set hpf0 name was0
 ip_in dpu link set hpf9 name hpf0
 from_anew() { ip_in dpu link set hpf0 up; try host9 h0 "$(lab_mac dpu hpf0)"; }
@@ -138,7 +138,7 @@ refute "no solicitation" leaks from_anew < <(nd fd00:99::5)
 ip_in dpu link set hpf0 down; ip_in dpu link set hpf0 name hpf9
 ip_in dpu link set was0 name hpf0; ip_in dpu link set hpf0 up
 
-# The host's neighbours, as ever.
+# The host's neighbours, as always.
 fresh() { # flush, then the address must be resolved anew
 	ip_in host neigh flush dev h0; ip_in dpu neigh flush dev hpf0
 	in_host ping -q -c 1 -W 2 "$1" >/dev/null 2>&1
@@ -169,7 +169,7 @@ check "the port's own address is answered by ND" nd_of fd00:7::1
 refute "that of management is not" nd_of fd00:250::1
 for a in fd00:7::1 fd00:250::1; do ip_in host -6 route del $a/128 dev h0; done
 
-# Duplicate address detection: a thief who answers it takes no address of the DPU.
+# Duplicate address detection: a thief who answers it takes no address from the DPU.
 lab_sysctl host net.ipv6.conf.h0.forwarding=0
 thief_answers() { # the DPU's own, as the kernel asks for it
 	ip_in dpu addr del fd00:7::77/64 dev hpf0 2>/dev/null
@@ -186,7 +186,7 @@ ip_in host addr del fd00:7::77/64 dev h0
 check "attach sets it again" attach
 check "and verify is clean of it" lab_verifies
 
-# The gate of management alone, with the rule that sends marks nowhere taken away.
+# The gate of management alone, after the rule that discards marked packets is removed.
 mark=$(ip_in dpu rule | sed -n 's/^6:.*fwmark \(0x[0-9a-f]*\)\/0x7fc00000.*/\1/p')
 check "the rule for marks is there" test -n "$mark"
 for f in -4 -6; do ip_in dpu $f rule del pref 6; done
@@ -208,7 +208,7 @@ in_dpu "$CTL" stop --off >/dev/null
 check "attach puts the rule back" attach
 check "and verify is clean" lab_verifies
 
-# Each part that is changed by hand is noticed, and put right by attach.
+# Each part that is changed by hand is noticed, and repaired by attach.
 wrong() { # sentence, pattern, command…
 	local sentence=$1 pattern=$2
 	shift 2
@@ -236,7 +236,7 @@ ip_in dpu rule add pref 100 from 10.250.0.1 lookup 100
 ip_in dpu rule add pref 5000 lookup main
 check "a site's own rules behind ours are no matter" lab_verifies
 
-# Beside a site's nftables, and Debian's own file, which begins with a flush.
+# Together with a site's nftables, and Debian's own file, which begins with a flush.
 nft() { in_dpu nft "$@"; }
 nft -f - <<-END
 table inet site {
@@ -262,11 +262,11 @@ refute "nor hole 1" leaks from_host < <(nd fd00:99::5)
 check "and management goes on" eval 'reached && reaches'
 ip_in dpu link set hpf9 down
 
-# bwlimitd puts the rules right by itself, and says so.
+# bwlimitd repairs the rules by itself, and reports it.
 lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml" --state-dir "$LAB_TMP/state" --tpm none --json
 agent=$LAB_PID
 lab_wait_for 10 grep -q '"start"' "$LAB_TMP/agent"
-# Neighbours that matter cannot be pushed out of the table, and are resolved as any other.
+# Neighbours that matter cannot be pushed out of the table, and are resolved like any other.
 kept() { grep -q extern_learn < <(ip_in dpu neigh show "$1" dev "$2"); }
 for a in $LAB_VIA4 $LAB_VIA6; do
 	check "the next hop $a is out of reach of the garbage collector" lab_wait_for 15 kept $a p0
@@ -288,7 +288,7 @@ for f in -4 -6; do
 	check "bwlimitd puts the rules right ($f)" lab_wait_for 5 lab_verifies
 done
 check "and says so" grep -q 'it was repaired' "$LAB_TMP/agent"
-# Without rule 0 and without ours nothing would reach the DPU: what a tool removes comes back.
+# Without rule 0 and without ours nothing would reach the DPU: what a tool removes is put back.
 for f in -4 -6; do
 	ip_in dpu $f rule flush
 	ip_in dpu $f rule add pref 32766 lookup main
@@ -297,7 +297,7 @@ check "all rules flushed: they come back" lab_wait_for 5 lab_verifies
 check "and the DPU is reached" reached
 lab_stop "$agent"
 
-# What came up with an address while nobody named any management keeps its way, and verify says so.
+# A device that was up with an address when no management was named keeps its route, and verify reports it.
 works detach
 check "detach brings rule 0 back" rules_have "^0:"
 check "and leaves none of ours" rules_lack "^[1-6]:|blackhole"

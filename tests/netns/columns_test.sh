@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tables in a terminal of 80 columns, with names as long as they may be and large numbers: no line is longer,
-# names are shortened and numbers are not. Through a pipe everything is whole.
+# Tables in a terminal of 80 columns, with names of maximum length and large numbers: no line is longer,
+# names are shortened and numbers are not. In a pipe everything is complete.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-col-$$ LAB_DESTS=2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What closes is named by signed times until it ends: also where somebody took it out of the store, and every controller
-# was restarted since. A real etcd of one member, a real bwlimit-controller.
+# Closing documents are named by signed times until they end: even if one is removed from the store, and every controller
+# has been restarted since. A real etcd of one member, a real bwlimit-controller.
 set -uo pipefail
 LAB=bwl-closing-$$ LAB_UP=lab_begin
 # shellcheck source=../harness/controller_lab.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bwlimit-controller --dev: one command, and there is a fleet for a trial, with an etcd whose roles hold.
+# bwlimit-controller --dev: one command makes a fleet for a trial, with an etcd whose roles are in force.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -60,7 +60,7 @@ nsenter --net="/run/netns/$ns" "$build/sync/bwlimit-sync" --servers "$url" --tra
 sync=$!
 check "bwlimit-sync connects as the command says" await 10 grep -q 'connected' "$tmp/sync"
 
-# Stopped, etcd cannot end as it should when its controller dies: it keeps its address and its files.
+# While stopped, etcd cannot end properly when its controller dies: it keeps its address and its files.
 etcd=$(pgrep -P "$dev" -x etcd)
 kill -STOP "$etcd"
 kill -9 "$dev" && wait "$dev" 2>/dev/null

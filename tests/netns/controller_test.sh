@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bwlimit-controller with a real etcd of three members: one leads, and what one writes that leads no more is
-# refused; rollouts in stages, and back; times, leases, cosignatures; what a stolen key does not do. Trays are
-# played by tests/harness/fake_trays.py, each under its own certificate.
-# Debian's etcd has known holes: it is taken with --accept-etcd-holes here, and refused without.
+# bwlimit-controller with a real etcd of three members: one leads, and writes of a former leader are
+# refused; rollouts in stages, and back; times, leases, cosignatures; what a stolen key cannot do. Trays are
+# simulated by tests/harness/fake_trays.py, each with its own certificate.
+# Debian's etcd has known vulnerabilities: it is accepted here with --accept-etcd-holes, and refused without.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -27,7 +27,7 @@ finish() {
 	rm -rf "$ETCD_DIR"
 } 2>/dev/null
 trap finish EXIT
-# Each controller has a cable of its own, as members have: cut, heal.
+# Each controller has its own cable, as members have: cut, heal.
 control_net() {
 	local i=0 w ns
 	for w in one two; do
@@ -45,7 +45,7 @@ control_net() {
 
 signed() { "$here/../harness/fake_trays.py" sign hall-3 "$@"; } # name version type body key…
 both=("$keys/alice.pem" "$keys/bob.pem")
-# A policy: its version, its rate, what else its document says.
+# A policy: its version, its rate, further fields of its document.
 policy() { # version rate [word in it] [keys in front of the rest of JSON]
 	local text
 	text="version: 1
@@ -85,7 +85,7 @@ have() { # version: how many trays have it now
 	tail -qn 1 "$ETCD_DIR"/trays/*.log 2>/dev/null | grep -cx "$1"
 }
 is() { [[ $1 == "$2" ]] || { note "$1"; return 1; }; }
-# Percents of the rollouts that were said since a mark.
+# Percentages of the rollouts that were reported since a mark.
 mark() { for w in one two; do wc -l <"$ETCD_DIR/$w" >"$ETCD_DIR/$w.mark"; done; }
 since() { for w in one two; do tail -n "+$(($(cat "$ETCD_DIR/$w.mark") + 1))" "$ETCD_DIR/$w"; done; }
 stages() { since | jq -rs 'sort_by(.time)[] | select(.event == "rollout") | .subject' | awk '{ printf "%s ", $2 }'; }
@@ -256,7 +256,7 @@ check "control: a lease that it signed is well signed: what bounds it is the pol
 	eval '"$ctl" policy verify "$ETCD_DIR/lease" --root "$ETCD_DIR/root" >/dev/null'
 
 note "Audit logs"
-# Real ones, of trays that are played: LOGS/NAME. What a status says of one, with a proof from a checkpoint before.
+# Real logs, of simulated trays: LOGS/NAME. The status of one, with a proof from an earlier checkpoint.
 logs=$ETCD_DIR/logs
 mkdir "$logs"
 new_log() { BWLIMIT_AUDIT_DIR=$logs/$1 "$ctl" audit init --origin "bwlimit/$1" >"$logs/$1.key" 2>/dev/null; }

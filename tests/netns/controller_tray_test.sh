@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The whole way with the real programs: bwlimit-controller, a real etcd, bwlimit-sync, bwlimitd, and packets. The
-# controller's time keeps the tray open and its lease renewed; a policy with stages comes into force by a rollout, goes
-# back by one, and a controller that is gone ends what is open at the floor. The tray's audit log is cosigned as it
-# grows, and one that was put back is told; a policy by which SAs go down goes back.
+# The whole path with the real programs: bwlimit-controller, a real etcd, bwlimit-sync, bwlimitd, and packets. The
+# controller's time keeps the tray open and its lease renewed; a policy with stages comes into force by a rollout, and is
+# rolled back; if the controller is gone, what is open ends at the floor. The tray's audit log is cosigned as it
+# grows, and one that was replaced by an old copy is reported; a policy that loses SAs is rolled back.
 set -uo pipefail
 LAB=bwl-ctrltray-$$ LAB_DESTS=2
 # shellcheck source=../harness/controller_lab.sh
@@ -20,7 +20,7 @@ stages() { # NUMBER, what `sign` made of NAME
 }
 
 docs_begin || exit 1
-# The tray's log as it is cosigned, and what an auditor makes of it; its size.
+# The tray's log as cosigned, an auditor's verdict on it, and its size.
 cosigned() {
 	etcdctl_as tray-7 get --print-value-only "$PREFIX/node/tray-7/in/cosigned" | sed '$d' >"$LAB_TMP/cosigned" &&
 		"$CTL" audit verify --key "$BWLIMIT_AUDIT_DIR/key.pub" --checkpoint "$LAB_TMP/cosigned" \

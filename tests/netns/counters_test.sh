@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the uplink says it sent, against what was let out by it: a frame that went past the last gate is found
-# out, whoever sent it, and neither GSO traffic nor a restart is taken for one. BWL_COUNTERS_SECONDS=20 for more
+# The uplink's own count of what it sent, against what was let out through it: a frame that passed the last gate unseen is
+# found, whoever sent it, and neither GSO traffic nor a restart is taken for one. BWL_COUNTERS_SECONDS=20 for more
 # traffic. XDP as a sender and the port's own counters: tests/vm/56_counters.sh.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
@@ -60,7 +60,7 @@ start log
 check "one frame past the gate is found out" found 'p0 sent 1 frames that did not pass its last gate; action log'
 check "to log it closes nothing" state live
 
-# As many frames as were lost behind the gate go past it, and larger ones: that no count of frames shows.
+# As many frames as were lost behind the gate go past it, and larger ones: a count of frames does not show it.
 rate=yes rule replace
 echo "eth ip4 src=$HOST4 dst=$(lab_dest4 1) udp dport=9 fill=400" |
 	in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --count 20 >/dev/null

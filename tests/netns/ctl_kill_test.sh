@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# SIGKILL of bwlimit-ctl at every system call of its that changes maps or locks, and at the call
-# after it: the old policy holds, or the new one, and the same command run again completes.
+# SIGKILL of bwlimit-ctl at every system call that changes maps or locks, and at the call
+# after it: the old policy is in force or the new one, and running the same command again completes it.
 #
-# strace numbers the calls of one kind; a first run tells which numbers matter. The kill comes
-# on entry, so the call itself is not made; the next number is the state right after it.
+# strace numbers the calls of one kind; a first run shows which numbers matter. The kill comes
+# at the entry, so the call is not executed; the next number is the state right after it.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-h3kill-$$ LAB_DESTS=0
@@ -50,7 +50,7 @@ in_dpu "$LOAD" attach --host hpf0 --uplink p0 --max-peers 64 --fresh-volume --dr
 	exit 1
 }
 
-# What holds now: the policy without comments, and which peers are revoked.
+# What is in force now: the policy without comments, and which peers are revoked.
 holds() {
 	"$CTL" policy show 2>"$LAB_TMP/show.err" | grep -v '^# \(in force\|not confirmed\)'
 }
@@ -61,7 +61,7 @@ reset_old() {
 		"$CTL" grant d2 reason reset >/dev/null 2>>"$LAB_TMP/reset.err"
 }
 
-# Ordinals, among calls of this kind, that change state; and each one's successor.
+# The numbers, among calls of this kind, that change state, and the one after each.
 ordinals() { # kind, trace
 	awk -v kind="$1" '
 		{ sub(/^[0-9]+ +/, "") }
@@ -86,7 +86,7 @@ kill_everywhere() { # sentence, command…
 	[[ $old != "$new" ]] || note "the command changes nothing: $*"
 	for kind in bpf flock munmap; do
 		for n in $(ordinals $kind "$LAB_TMP/trace"); do
-			# munmap is where stores into mapped maps are over: the last ones matter
+			# munmap ends stores to mapped maps: the last ones matter
 			[[ $kind != munmap || $n -gt $(($(grep -c 'munmap(' "$LAB_TMP/trace") - 12)) ]] ||
 				continue
 			reset_old || note "reset: $(cat "$LAB_TMP/reset.err")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bwlimit-ctl against attached programs: every command for people and as JSON, policies that
-# come into force as a whole or not at all, and `explain` against what the data plane counts.
+# are put in force as a whole or not at all, and `explain` compared with what the data plane counts.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-h3ctl-$$ LAB_DESTS=1
@@ -82,7 +82,7 @@ policy 10mbit >"$LAB_TMP/a.yaml"
 policy 20mbit 4mbit >"$LAB_TMP/b.yaml"
 A=$LAB_TMP/a.yaml B=$LAB_TMP/b.yaml
 
-# Without anything attached.
+# Nothing is attached.
 check "without pins a command fails with exit code 1" exits 1 peer list
 check "and says what to do" says 'bwlimit-load attach'
 check "as JSON too" is ENOENT error.code grant list
@@ -131,7 +131,7 @@ check "standard input is a file too" sh -c "'$CTL' policy apply - <'$B' >/dev/nu
 check "and it is in force" one_of_two "$B"
 quiet policy apply "$A"
 
-# `until:` is a time of the wall clock.
+# `until:` is wall-clock time.
 sed 's/rate: 2mbit/rate: 2mbit, until: 2099-01-01T00:00:00Z/' "$A" >"$LAB_TMP/until.yaml"
 if adjtimex --print 2>/dev/null | grep -q 'return value = 5' ||
 	timedatectl show -p NTPSynchronized 2>/dev/null | grep -q =no ||
@@ -145,7 +145,7 @@ fi
 check "with --trust-clock it is applied" exits 0 policy apply --trust-clock "$LAB_TMP/until.yaml"
 quiet policy apply "$A"
 
-# Who knows nothing of the past of a volume: a grant says so.
+# A volume with an unknown past: a grant settles it.
 quiet grant d1 rate 2mbit volume 0b reason test
 check "a grant that gives nothing says so, and what gives more" says 'volume +V'
 quiet policy apply "$A"
@@ -325,7 +325,7 @@ check "and one of the two holds entirely" one_of_two "$A" "$B"
 quiet policy apply "$A"
 quiet grant d2 reason again
 
-# What explain says, and what the data plane counts.
+# explain's answer, and what the data plane counts.
 count_of() { # reason at hpf0
 	ctl --json reasons --port hpf0 --all | "$JSON" reasons >"$LAB_TMP/r"
 	sed 's/},{/\n/g' "$LAB_TMP/r" | sed -n "s/.*\"hook\":\"ingress\",\"reason\":\"$1\".*\"frames\":\([0-9]*\),.*/\1/p"
@@ -385,7 +385,7 @@ check "stats have counted d1's frames" sh -c "[ $(get peers.0.passed_frames stat
 check "watch has seen the events" sh -c \
 	"'$CTL' --json watch --count 3 --timeout 5s 2>/dev/null | '$JSON' --lines event_count | grep -qx 3"
 
-# Heartbeat: gone silent in the data plane, back with one command.
+# Heartbeat: silent in the data plane, back with one command.
 sed 's/heartbeat: 1h/heartbeat: 1s/' "$A" >"$LAB_TMP/short.yaml"
 quiet policy apply "$LAB_TMP/short.yaml"
 quiet heartbeat
@@ -400,7 +400,7 @@ lab_wait_for 5 silent
 check "heartbeat: none needs no heartbeat" is live state peer show d1
 check "explain and the counters agree on that" agree pass $HOST4 "$(lab_dest4 1)" udp 9
 
-# An output that nobody takes.
+# An output that cannot be written.
 check "a reader that leaves early is no reason to complain" sh -c \
 	"'$CTL' reasons --all 2>'$LAB_TMP/err' | head -1 >/dev/null; test ! -s '$LAB_TMP/err'"
 check "a full disk is" sh -c "! '$CTL' reasons --all >/dev/full 2>'$LAB_TMP/err' && grep -q 'cannot write' '$LAB_TMP/err'"

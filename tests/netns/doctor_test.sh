@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# probe, verify and exfil on a DPU that is not there: a PCI bus of files, and tools that print recordings
-# (tests/recordings). What the recordings are read as is in unit.tool_words_test.
+# probe, verify and exfil on a simulated DPU: a PCI bus of files, and tools that print recordings
+# (tests/recordings). How recordings are read is tested in unit.tool_words_test.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-doc-$$ LAB_DESTS=1
@@ -26,7 +26,7 @@ prints() { # tool recording [exit status]
 	printf '#!/bin/sh\necho "$0 $*" >>"%s/asked"\ncat "%s"\nexit %d\n' "$LAB_TMP" "$recordings/$2" "${3:-0}" >"$tools/$1"
 	chmod +x "$tools/$1"
 }
-# In a mount namespace of its own, where that is the bus and those are the tools.
+# In a separate mount namespace, with that bus and those tools.
 there() { # command…
 	in_dpu env PATH="$tools:$PATH" unshare --mount --propagation private \
 		sh -c 'mount --bind "$0" /sys/bus/pci/devices && exec "$@"' "$bus" "$@"
@@ -60,7 +60,7 @@ check "no card is unseen" said '' unseen-nics '.works and .answer == "0"'
 verifies
 check "verify has no line of it" eval 'jq -e "[.checks[] | select(.id == \"host-rights\")] == []" "$LAB_TMP/verify" >/dev/null'
 
-# --- a BlueField-3, with nothing done to it
+# --- a BlueField-3, as delivered
 card $a a2dc
 card 0000:03:00.1 a2dc
 card 0000:00:1f.0 1234 060100 8086
@@ -113,7 +113,7 @@ prints mlxprivhost mlxconfig-error 0
 verifies
 check "so is one that says something else" host_rights warn 'it: mlxprivhost does not answer'
 
-# --- what systemd asks outside of a unit's sandbox
+# --- what systemd runs outside of a unit's sandbox
 export BWLIMIT_HOST_DIR=$LAB_TMP/heard
 asks() { there "$here/../../packaging/ask-host" "$BWLIMIT_HOST_DIR"; }
 prints mlxprivhost mlxprivhost-privileged
@@ -141,7 +141,7 @@ prints mstprivhost mlxprivhost-privileged
 verifies
 check "the free sibling is asked, too" host_rights fail 'the host has level PRIVILEGED'
 
-# --- as it should be
+# --- configured correctly
 prints mstprivhost mlxprivhost-restricted
 prints mlxconfig mlxconfig-nic-after-boot
 prints ovs-vsctl mlxconfig-error 1
@@ -157,7 +157,7 @@ rm "$tools/mlxconfig"
 probe
 check "without MFT the mode is not known" eval "lacks $a dpu-mode && said $a dpu-mode '.answer == \"no tool\"'"
 
-# --- cards beside it
+# --- other cards next to it
 exfil() { there "$CTL" exfil --size 1tb --json >"$LAB_TMP/exfil" 2>/dev/null; }
 warned() { jq -e --arg w "$1" '.warnings | any(contains($w))' "$LAB_TMP/exfil" >/dev/null; }
 exfil

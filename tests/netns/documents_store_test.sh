@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The whole way: documents in a real etcd, the real bwlimit-sync, the real bwlimitd, and packets. A revocation closes
-# (how soon is a note); members of the store that die or are cut off under traffic open nothing; a store that
-# is cut off ends what is open at the floor.
+# The whole path: documents in a real etcd, the real bwlimit-sync, the real bwlimitd, and packets. A revocation closes
+# (how fast is in a note); members of the store that die or are cut off under traffic open nothing; if the store is
+# cut off, what is open ends at the floor.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 [[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||

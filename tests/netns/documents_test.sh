@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Signed documents and the real bwlimitd: what people signed comes into force, what closes at once, and
-# nothing that is older, or that too few have signed; without a signed time everything falls to its floor, whoever is dead.
+# Signed documents and the real bwlimitd: what people signed comes into force, closing documents at once, and
+# nothing older or signed by too few; without a signed time everything falls to its floor, whatever else is dead.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-documents-$$ LAB_DESTS=2
@@ -206,7 +206,7 @@ taken "a new epoch by one person" revocation now alice < <(echo '{"new_epoch": 2
 refused "ends all that was signed before" signed-old policy base
 check "everything is at its floor" lab_wait_for 5 status '.policy == null and (.alarms | index("floor"))'
 note "Killed at random while documents come (KILL_SEED=$KILL_SEED)"
-# Each of these is signed by two and wider or narrower than the one before; what was acknowledged is in force after.
+# Each is signed by two people and is wider or narrower than the one before; what was acknowledged is in force afterwards.
 RANDOM=$KILL_SEED
 STEPS=30
 epoch_2() { sign "$@" --epoch 2; }
@@ -233,7 +233,7 @@ survives() {
 		sleep "$((ms / 1000)).$(printf '%03d' $((ms % 1000)))"
 		docs_die
 		wait $! 2>/dev/null
-		# On a busy machine it is given more time, or nothing would be acknowledged before it dies.
+		# A busy machine gets more time, otherwise nothing would be acknowledged before it dies.
 		[[ $(acked) -gt 0 ]] || most=$((most + 200))
 		n=$((n + 1)) done_=$((done_ + $(acked)))
 		docs_agent || return 1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# drill live: the program of a port in use is tried, while its traffic goes on; what it says is announced, charged to
-# its own peer, signed, and believed only unchanged. A port that is broken on purpose fails it.
+# drill live: tests the program of a port in use while its traffic continues; its results are announced, charged to
+# its own peer, signed, and accepted only unchanged. A port that is broken on purpose fails.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-live-$$ LAB_DESTS=1

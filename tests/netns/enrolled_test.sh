@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Where a root of signed documents is enrolled, local tools only tighten: every way by which a tool writes limits,
-# the journal or the desired policy, each with the control that it works where nothing is enrolled, and with the
-# tightening that goes on working. With bwlimitd, without it, and as a member of group bwlimit.
+# If a root of signed documents is enrolled, local tools can only tighten: every way in which a tool writes limits,
+# the journal or the desired policy, each with the control that it works without an enrolment, and that
+# tightening still works. With bwlimitd, without it, and as a member of group bwlimit.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-enrolled-$$ LAB_DESTS=3
@@ -26,7 +26,7 @@ export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
 AGENT_PID=
 ATTACH=("$LOAD" attach --drill --max-peers 4096)
 
-# d1: a rate and a volume; d2: a floor beneath; d3: none but in `more`.
+# d1: a rate and a volume; d2: with a floor; d3: only in `more`.
 policy() { # rate of d1 [more]
 	lab_policy_head 1h <<-END
 	tamper: { lease: log, program: revoke }
@@ -58,8 +58,8 @@ policy 5mbit "$D3" >"$LAB_TMP/more.yaml"
 sed 's/program: revoke/program: log/' "$LAB_TMP/five.yaml" >"$LAB_TMP/tame.yaml"
 { cat "$LAB_TMP/five.yaml"; echo 'min_charge: 32'; } >"$LAB_TMP/charge.yaml"
 
-# As it was before each row: the policy of five.yaml, nothing closed, nothing lowered. Not by a tool's way:
-# the memory is out of sight meanwhile, and the maps are new.
+# The state before each row: the policy of five.yaml, nothing closed, nothing lowered. Not made by a tool:
+# the memory is hidden meanwhile, and the maps are new.
 does() { # sentence, arguments of bwlimit-ctl…: what it said, where it fails
 	local sentence=$1
 	shift
@@ -81,7 +81,10 @@ people_put() { cp "$LAB_TMP/signed.json" "$STATE/signed.json"; }
 people_enrol "$STATE" || exit 1
 mv "$STATE/signed.json" "$LAB_TMP/signed.json"
 
-# --- every path: what it is | what comes before | the command that widens | what it is refused for
+# --- every path: name
+# what comes before
+# the command that widens
+# the reason of the refusal
 revoked() { ctl revoke d1; }
 stopped() { ctl stop; }
 lowered() { ctl peer set d1 rate 1mbit; }
@@ -143,7 +146,7 @@ fresh enrolled || exit 1
 note "with bwlimitd dead"
 each refused
 
-# --- what tightens goes on
+# --- tightening still works
 tighter=(
 	'peer set of a lower rate|peer set d1 rate 4500kbit'
 	'peer set of a smaller burst|peer set d1 burst 500kb'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A host that floods unknown destinations, spoofed sources and a spent rate, by a real port: the audit log stays
-# small, every other event is in it, the operator's commands work, and the journal has nothing that the host wrote.
+# A host floods a real port with unknown destinations, spoofed sources and a spent rate: the audit log stays
+# small, every other event is in it, the operator's commands work, and the journal contains nothing from the host.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-events-$$ LAB_DESTS=2
@@ -37,7 +37,7 @@ lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP
 agent=$LAB_PID
 lab_wait_for 30 ctl grant d1 reason ready || exit 1
 
-# --- the flood: other addresses in every frame of 400, both families
+# --- the flood: different addresses in each of 400 frames, both families
 for ((i = 1; i <= 200; i++)); do
 	echo "eth ip4 src=10.7.0.2 dst=10.99.$((i % 250)).$((i * 7 % 250)) udp sport=$((1000 + i)) dport=$((2000 + i)) fill=100"
 	echo "eth ip6 src=fd00:7::2 dst=fd00:99::$i udp sport=$((1000 + i)) fill=100"
@@ -71,8 +71,8 @@ check "it goes on for some ten thousand packets" lab_wait_for 30 again
 before=$(count true)
 check "an unknown destination is a record" has '.event == "new-destination" and .data.port == "hpf0"'
 check "with the addresses of one of them" has '.event == "new-destination" and (.text | test("10\\.99\\.|fd00:99::"))'
-# Each of these two kinds has one line, and one sum every half hour (SUMS_JUNK_NS): whatever is sent. At the
-# host's port: what the kernels on the wire say of themselves (MLD) is refused at p0, and counted there.
+# Each of these two kinds has one line, and one sum every half hour (SUMS_JUNK_NS), whatever is sent. At the
+# host's port: what the kernels on the wire send by themselves (MLD) is refused at p0, and counted there.
 junk_records='.data.port == "hpf0" and (.event == "new-destination" or .event == "spoofed-source" or .event == "drop")'
 n=$(count "$junk_records") all=$(count true)
 per=$(($(bytes) / all))
@@ -95,7 +95,7 @@ powers_of_two() {
 		awk '{ for (n = $1; n > 1 && n % 2 == 0; n /= 2); bad = bad || n != 1; any = 1 } END { exit bad || !any }'
 }
 check "nor an exact number" powers_of_two
-# Its own lines begin with ok, as a case does.
+# Its own lines begin with ok, like those of a test case.
 verifies() { "$CTL" audit verify --key "$LAB_TMP/pub" | sed 's/^/# /'; return "${PIPESTATUS[0]}"; }
 check "the log verifies" verifies
 note "records before the end: $before, after: $(count true)"

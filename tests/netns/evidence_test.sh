@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Evidence of flow records: real traffic, entered into the audit log, exported, and judged by somebody who has public
-# keys and files alone, as a user without rights. What is changed, left out, doubled or moved is found; and who is
+# Evidence of flow records: real traffic, entered into the audit log, exported, and judged with only the public keys
+# and the files, by a user without rights. What is changed, left out, doubled or moved is found; and an auditor who is
 # given one record learns nothing else.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
@@ -38,7 +38,7 @@ has_entries() { [[ $(entries | wc -l) -ge $1 ]]; }
 lab_wait_for 30 "$CTL" stats sink
 check "each interval is entered into the audit log, also idle" lab_wait_for 30 has_entries 3
 "$CTL" audit checkpoint >"$LAB_TMP/early" 2>/dev/null
-# To three peers, of both families; one of them refuses most.
+# To three peers, in both families; one of them refuses most of it.
 for n in 1 2 3; do
 	in_host ping -W1 -c5 -i0.02 -q -s 700 "$(lab_dest4 $n)" >/dev/null
 	in_host ping -W1 -c3 -i0.02 -q "$(lab_dest6 $n)" >/dev/null
@@ -56,7 +56,7 @@ for _ in 1 2 3 4; do
 done
 KILL_IN=(nsenter "--net=/run/netns/$LAB-dpu")
 lab_stop "$AGENT_PID"
-# At its first writes into the log, and between a file and its entry.
+# At its first writes to the log, and between a file and its entry.
 for call in "renameat 1" "renameat 2" "fdatasync 1" "fdatasync 2" "fdatasync 3" "fdatasync 4"; do
 	in_host ping -W1 -c5 -i0.02 -q "$(lab_dest4 1)" >/dev/null
 	# shellcheck disable=SC2086 # call and number
@@ -74,7 +74,7 @@ check "an entry is as long with traffic as without" test "$(size)" -eq 1
 note "an entry's data is $(entries | head -n 1 | wc -c) bytes, its record $("$CTL" audit show --json | grep '"event":"interval"' | tail -n 1 | wc -c)"
 check "secrets are root's alone" test "$(stat -c %a "$STATE"/evidence "$STATE"/evidence/*.key | sort -u | tr '\n' ' ')" == "600 700 "
 
-# For the auditor: his own folder, a user without rights, nothing of the DPU's state.
+# For the auditor: a separate directory, a user without rights, no access to the DPU's state.
 AUDITOR=$LAB_TMP/auditor
 mkdir "$AUDITOR" && chmod 755 "$LAB_TMP" && chmod 777 "$AUDITOR"
 cp "$CTL" "$AUDITOR/bwlimit-ctl" && cp "$LAB_TMP/log.pub" "$AUDITOR/"
@@ -104,7 +104,7 @@ note "$(said passed_bytes) bytes passed, $(said dropped_bytes) refused"
 check "with followed counters" test "$(said followed_counter_count)" -gt 5
 "$CTL" audit init --dir "$LAB_TMP/other" --origin bwlimit/lab >"$AUDITOR/other.pub"
 ! can_judge || check "what verify prints is what its schema says" eval 'as_auditor evidence verify --key log.pub all --json | judge evidence-verify'
-# Exports of two times: each leads to its own checkpoint, and the second goes on where the first ended.
+# Exports from two times: each has its own checkpoint, and the second continues where the first ended.
 check "an export by an earlier checkpoint" evidence export --checkpoint "$LAB_TMP/early" "$AUDITOR/monday"
 of() { as_auditor evidence verify --key log.pub "${@:2}" --json 2>/dev/null | jq -c "$1"; }
 split=$(of .last_sequence monday)
@@ -119,7 +119,7 @@ refute "by another key nothing holds" by_other_key
 both_drawn() { as_auditor evidence verify --key log.pub --seed-from all/checkpoint --draws 5 monday from1 >/dev/null 2>"$LAB_TMP/why"; [[ $? -eq 2 ]]; }
 check "draws are of one folder" both_drawn
 
-# Which interval, and row, has a flow to that address.
+# The interval and row of a flow to that address.
 with_flow() { # address: "SEQUENCE ROW"
 	local f
 	for f in "$STATE"/flows/*.jsonl; do
@@ -146,7 +146,7 @@ jq -c '.intervals[0].peers |= map(select(.records))' "$AUDITOR/whole.json" >"$AU
 check "slots that are left out are no whole interval" finds 'shown in part' --whole less.json
 refute "nothing is written over what somebody was given" evidence open --interval "$interval" --flow "$row" --write "$AUDITOR/one.json" 2>/dev/null
 
-# What he learns by one record: its line, and nothing of others.
+# What the auditor learns from one record: its line, and nothing about others.
 line=$(jq -r '.intervals[0].peers[0].records[0].line' "$AUDITOR/one.json")
 check "the record is the line of the file, byte for byte" test "$line" == "$(
 	grep -E '"kind":"flow(-remainder)?"' "$STATE/flows/$(printf %016d "$interval").jsonl" | sed -n "${row}p")"
@@ -169,7 +169,7 @@ check "an opened peer shows no other" others "$AUDITOR/sink.json"
 check "what one record shows is what the page lists" test "$(jq -r '.intervals[0] | keys, (.peers[0] | keys), (.peers[0].records[0] | keys) | join(" ")' "$AUDITOR/one.json" | tr '\n' '|')" == \
 	"entry peers proof|id name name_salt path peer records slot|index line path salt|"
 
-# A second pair of eyes: Python, of the page alone.
+# An independent check: in Python, written from the page alone.
 second() { python3 "$here/check_evidence.py" "$@" | sed "s/^/# /"; }
 check "a second verifier finds the same: one record" second open "$AUDITOR/one.json"
 check "one peer" second open "$AUDITOR/sink.json"
@@ -224,7 +224,7 @@ next=$(of_interval $((interval + 1)))
 damage "for x in entry tlog-proof peers; do cp $n.\$x $next.\$x; done"
 check "an interval in place of another is found" finds 'not the entry' copy
 
-# Bytes that are drawn.
+# Bytes drawn at random.
 check "evidence challenge" evidence challenge --seed-from "$AUDITOR/all/checkpoint" --draws 100 --write "$AUDITOR/drawn.json" "$AUDITOR/all"
 check "what was drawn is shown" verifies --seed-from all/checkpoint --draws 100 all drawn.json
 tamper drawn.json bad-drawn.json '.intervals |= .[1:]'
@@ -242,7 +242,7 @@ idle=$(entries | jq -r 'select([.flows[1], .remainder[1]] | all(tonumber == 0)) 
 check "control: an export of an idle interval" evidence export --checkpoint "$AUDITOR/all/checkpoint" --from "$idle" --to "$idle" "$AUDITOR/idle"
 check "where nothing passed, nothing can be drawn: that is no answer" finds 'nothing to draw from' --seed-from all/checkpoint --draws 5 idle
 
-# Witnesses: so many of those that he knows must have cosigned the checkpoint; what is drawn follows from their signatures.
+# Witnesses: a number of those that the auditor knows must have cosigned the checkpoint; the draw follows from their signatures.
 for w in w1 w2; do
 	openssl genpkey -algorithm ed25519 -out "$LAB_TMP/$w.pem" 2>/dev/null
 	python3 "$here/cosign.py" "example.com/$w" "$LAB_TMP/$w.pem" "$AUDITOR/all/checkpoint" >"$LAB_TMP/$w.cosigned" 2>"$AUDITOR/$w.pub"
@@ -258,7 +258,7 @@ check "what was drawn by its signature is shown" verifies --witness w1.pub --see
 without() { as_auditor evidence verify --key log.pub --witness w1.pub --seed-from all/checkpoint --draws 50 seen drawn2.json >/dev/null 2>&1; }
 refute "a seed without it is refused" without
 
-# Both ends. The receiver's DPU is not in this lab: its files are what arrived of what was sent, under its own log.
+# Both ends. The receiver's DPU is not in this lab: its files are made from what was sent, with its own log.
 sent=$(sed -n 's/.*"sequence":\([0-9]*\).*/\1/p' "$STATE"/flows/*.jsonl | sort -n | sed -n '1p;$p' | tr '\n' ' ')
 first=$(entries | jq -r .sequence | sort | head -n 1 | sed 's/^0*//') last=${sent##* }
 last=$(entries | jq -r .sequence | sort | tail -n 1 | sed 's/^0*//')
@@ -274,7 +274,7 @@ receiver() { # NAME jq-program over the lines, and over those of the interval wi
 		fi >"$LAB_TMP/$1/flows/${f##*/}"
 	done
 	"$CTL" audit init --dir "$LAB_TMP/$1/audit" --origin bwlimit/receiver >"$AUDITOR/$1.pub"
-	# The log begins with the newest of what is there.
+	# The log begins with the newest of the existing intervals.
 	mkdir "$LAB_TMP/$1/later"
 	mv "$LAB_TMP/$1"/flows/*.jsonl "$LAB_TMP/$1/later/"
 	find "$LAB_TMP/$1/later" -name '*.jsonl' | sort | while read -r f; do
@@ -307,7 +307,7 @@ jq -c '.intervals |= [.[0], .[-1]]' "$AUDITOR/sent.json" >"$AUDITOR/skip.json"
 skips() { as_auditor evidence reconcile --sender-key log.pub --receiver-key arrived.pub skip.json arrived.json --json | jq .skip_count; }
 check "control: between the first and the last there are others" test "$(skips_in skip.json)" -eq 1
 check "intervals that are left out between two are counted" test "$(skips)" -eq $((1 + $(skips_in arrived.json)))
-# Of the largest flow 1500 bytes are nowhere; the counter of its CPU has them neither.
+# 1500 bytes of the largest flow are missing; its CPU's counter lacks them, too.
 less="if $is_data and .charged_bytes == $bytes then .charged_bytes -= 1500 else . end |
 	if .kind == \"flow-peer\" and .peer == \"sink\" then .flows.bytes -= 1500 | (.cpus | map(.[6]) | max) as \$most | .cpus |= map(if .[6] == \$most then .[6] -= 1500 else . end) else . end | $arrives"
 check "control: of another one something is lost" receiver lost "$arrives" "$less"
@@ -317,12 +317,12 @@ more=${less//-= 1500/+= 1500}
 check "control: another one has more" receiver more "$arrives" "$more"
 check "more than was sent cannot have arrived" test "$(reconcile more | jq .ok)" == false
 
-# An interval in the middle whose end is not known is not left out of the last hours.
+# An interval in the middle without an end is not left out of the last hours.
 check "control: one has no end in the middle" receiver endless "$arrives" "if .kind == \"flow-interval\" then .end = null else . end | $arrives"
 check "it is exported with those around it" "$CTL" evidence export --since 24h --state-dir "$LAB_TMP/endless" --dir "$LAB_TMP/endless/audit" "$AUDITOR/endless"
 check "and none is missing" quietly as_auditor evidence verify --key endless.pub endless
 
-# Times by a clock of our own: the intervals of before end before midnight, and those behind it after.
+# Times by the test's own clock: earlier intervals end before midnight, later ones after it.
 turn=$(((first + last) / 2)) midnight=$((20900 * 86400))
 clocked() { # NAME when-the-interval-ended
 	local at="if .kind == \"flow-interval\" then .sequence as \$i | .begin = ($2 - 1 | todate) | .end = ($2 | todate) else . end"
@@ -336,7 +336,7 @@ check "pseudonyms change once, and counters are followed on both sides" test "$(
 check "control: the clock of another one is set back over midnight" clocked back "$midnight + \$i - $turn + (if \$i > $turn then -3600 else 1 end)"
 check "which is no lie, and told" test "$(days back)" == '[true,3,1,true]'
 
-# Two logs of one key: what is opened of the other one is found beside the folder.
+# Two logs with one key: an opening from the other one is found by means of the folder.
 fork() { # NAME jq-program: the interval with the largest flow
 	mkdir -p "$LAB_TMP/$1/flows"
 	[[ -d $LAB_TMP/$1/audit ]] || cp -r "$LAB_TMP/fork" "$LAB_TMP/$1/audit"
@@ -360,7 +360,7 @@ check "and its own beside the folder" quietly as_auditor evidence verify --key f
 of_another() { as_auditor evidence verify --key fork.pub "$@" >"$LAB_TMP/said" 2>&1; [[ $? -eq 1 ]] && grep -q 'differs from that in the folder' "$LAB_TMP/said"; }
 check "one of another log is found beside it, whichever is named first" of_another there.json here
 
-# What the operator does with evidence is in the log; and who has lost his files can show nothing, and says why.
+# The operator's use of evidence is in the log; and if files are lost, nothing can be shown, and the reason is given.
 check "who opened what is in the log" bash -c "'$CTL' audit show --dir '$LAB_TMP/audit' | grep -q 'evidence open interval $interval flow $row'"
 sed -i 's/"charged_bytes":[0-9]*/"charged_bytes":5/' "$STATE/flows/$(printf %016d "$interval").jsonl"
 refute "an interval whose file was changed cannot be shown" evidence open --interval "$interval" --flow "$row" --write "$AUDITOR/x.json" 2>"$LAB_TMP/why"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A tray is expelled, with two real charons: on another one its SAs, connection and traffic are gone at once, with a charon
-# that hangs too, and its certificate is taken no more; on itself its long-lived key is destroyed, on disk and in charon,
-# and a sign of tampering does that as well where the policy says `destroy`. ESP is not needed (tests/vm has it).
+# A tray is expelled, with two real charons: on another tray its SAs, connection and traffic are gone at once, even
+# with a hanging charon, and its certificate is no longer accepted; on the tray itself its long-lived key is destroyed,
+# on disk and in charon, and a sign of tampering does the same if the policy says `destroy`. ESP is not needed (tests/vm
+# has it).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-expel-$$ LAB_DESTS=0
@@ -63,7 +64,7 @@ up() {
 expel() { in_dpu "$EXPEL" "$A/vici" "$A/swanctl" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 revoked() { [[ $("$CTL" --json peer show tray.3 | jq -r .state) == revoked ]]; }
 
-# --- on another tray: tray.3 is expelled, and a is who hears of it
+# --- on another tray: tray.3 is expelled, and a is told
 check "control: both have an SA" up
 check "who is expelled is gone" expel 2000 tray.3
 check "its grant" revoked
@@ -111,7 +112,7 @@ load_a
 check "with the grant back it has no SA any more" eval 'sleep 2; ! established a tray.3'
 check "it may be said again" expel 2000 --us
 
-# --- where charon hangs: by the key's id
+# --- if charon hangs: by the key's id
 works pki issue tray-8 --ca "$CA" --out "$A/swanctl"
 load_a
 check "control: charon has a new key" test "$(keys a)" = 1
@@ -122,7 +123,7 @@ kill -CONT "${CHARON_PID[a]}"
 no_key() { [[ $(keys a) == 0 ]]; }
 check "charon drops it when it goes on" eventually no_key
 
-# --- a sign of tampering, where the policy says destroy; its charon is at the usual place, so not here
+# --- a sign of tampering, if the policy says destroy; bwlimitd uses charon at the default place, so not here
 works pki issue tray-9 --ca "$CA" --out "$A/swanctl"
 policy tray-7 '10.7.0.0/24' tray.3 '10.0.3.0/24' 192.0.2.3 trap 'tamper: { command: destroy, program: revoke }' >"$LAB_TMP/a.yaml"
 mkdir "$LAB_TMP/state"
@@ -150,7 +151,7 @@ check "without bwlimitd the command does it" tamper_again
 check "the key is destroyed" destroyed
 check "and every grant revoked" revoked
 
-# --- by document: bwlimitd's charon is at the usual place, so that place is this one, for it alone
+# --- by document: bwlimitd uses charon at the default place, so that place is redirected here, for it only
 # shellcheck source=../harness/people.sh
 . "$here/../harness/people.sh"
 policy tray-7 '10.7.0.0/24' tray.3 '10.0.3.0/24' 192.0.2.3 'trap|start' >"$LAB_TMP/a.yaml"
@@ -198,7 +199,7 @@ ask >"$LAB_TMP/ask" 2>&1
 check "its certificate, which is good, is taken no more" eventually charon_said a 'no IKE config found\|no matching peer config'
 lab_stop "$AGENT_PID"
 
-# --- the tray itself, by document: enough people, a disk that refuses, and a bwlimitd that is killed before it lets go
+# --- the tray itself, by document: enough people, a failing disk, and a bwlimitd that is killed before it acknowledges
 echo '{"tray": "tray-7", "reason": "stolen"}' >"$LAB_TMP/us.json"
 expelled_by() { # people
 	people_sign "$LAB_TMP/us.json" "$FLEET/us" "$1" --type expulsion --name tray-7 --number 1 --for 1d &&

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# bwlimit-export: what real traffic left in the flow records comes out as it is, by readers that others wrote
-# (ipfixDump, nfcapd, python3-ipfix, openssl s_server); what the budget has no room for is withheld and told;
-# nothing is left out over restarts and lost collectors.
+# bwlimit-export: the flow records of real traffic are exported unchanged, as seen by third-party readers
+# (ipfixDump, nfcapd, python3-ipfix, openssl s_server); what exceeds the budget is withheld and reported;
+# nothing is lost over restarts and lost collectors.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-export-$$ LAB_DESTS=2
@@ -31,7 +31,7 @@ in_dpu "$LOAD" attach --drill --fresh-volume --record on --host hpf0 --uplink p0
 lab_wait_for 20 "$CTL" stats sink
 lab_wait_for 20 test -e "$FLOWS/0000000000000001.jsonl"
 
-# TCP and UDP, IPv4 and IPv6, and much to a peer that may have little.
+# TCP and UDP, IPv4 and IPv6, and much to a peer with a low limit.
 lab_iperf_server d1 5201
 for to in "$(lab_dest4 1)" "$(lab_dest6 1)"; do
 	in_host timeout 60 iperf3 -c "$to" -t 1 -b 10M >"$LAB_TMP/iperf" 2>&1
@@ -42,7 +42,7 @@ all_recorded() {
 	[[ $(cat "$FLOWS"/*.jsonl | jq -s '[.[] | select(.kind == "flow" and .ip_protocol == 1) | .frames] | add') -ge 60 ]]
 }
 lab_wait_for 20 all_recorded
-# As they are now; nothing comes to them any more.
+# As they are now; nothing is added any more.
 sleep 2
 lab_stop "$agent"
 files() { find "$FLOWS" -name "0*.jsonl" | wc -l; }
@@ -52,7 +52,7 @@ export_to() { # state destination options…
 	mkdir -p "$LAB_TMP/$1"
 	in_ns d1 "$EXPORT" --to "$2" --flows "$FLOWS" --state-dir "$LAB_TMP/$1" "${@:3}" 2>"$LAB_TMP/$1.err"
 }
-# What `flows --json` says, and records that were read back, in the same words: one row a flow of all intervals.
+# The output of `flows --json`, and records read back, in the same form: one row per flow over all intervals.
 told() {
 	"$CTL" flows --state-dir "$STATE" --since 1h --json | jq -c '[(.flows, .remainders)[] | [.peer, .direction, .port, .class, .reason,
 		.ip_protocol // 0, .source // "", .destination // "", .source_port // 0, .destination_port // 0, .frames, .bytes, .charged_bytes]] | sort'
@@ -66,7 +66,7 @@ read_back() { # JSON lines of read_ipfix.py on stdin
 		$x.sourceTransportPort // 0, $x.destinationTransportPort // 0, (map(.packetDeltaCount) | add),
 		(map(.layer2OctetDeltaCount) | add), (map(.bwlimitChargedOctetDeltaCount) | add)]) | sort'
 }
-# The module is Debian's, and for Debian's python.
+# The module is Debian's, for Debian's python.
 python_ipfix() { /usr/bin/python3 "$here/read_ipfix.py" "$@"; }
 same_flows() { # file of JSON lines
 	read_back <"$1" >"$LAB_TMP/back"
@@ -105,7 +105,7 @@ check "to the byte" cmp -s "$LAB_TMP/before.ipfix" "$LAB_TMP/out.ipfix"
 check "JSON lines" export_to json "file:$LAB_TMP/out.jsonl" --format json --once
 check "are the lines of the files" cmp -s <(grep -v '"kind":"flow-export"' "$LAB_TMP/out.jsonl") <(cat "$FLOWS"/*.jsonl)
 
-# TCP, read by ipfixDump from a socket of nc's making; and killed at any time.
+# TCP, read by ipfixDump from a socket that nc accepts; and killed at any time.
 listen() { # name port
 	lab_bg "$1.taken" d1 python3 -c '
 import socket, sys
@@ -139,7 +139,7 @@ for _ in $(seq 12); do
 done
 check "killed twelve times, it goes on" export_to kill tcp:127.0.0.1:4740 --format json --once
 lab_stop "$listener"
-# A kill can cut a line in two, and what is sent again says so.
+# A kill can cut a line in two; the repeated part is marked as such.
 of_intervals() { jq -R -c 'fromjson? | select(.kind == "flow-export")' | jq -s -c 'map(.sequence) | unique | length'; }
 check "and no interval is left out" test "$(of_intervals <"$LAB_TMP/kill.taken")" -eq "$(files)"
 twice() { jq -R -c 'fromjson? | select(.kind == "flow-export")' | jq -s -e 'group_by(.sequence) | all(length == 1 or (.[1:] | all(.sent_again)))' >/dev/null; }
@@ -184,7 +184,7 @@ same_by_nfdump() {
 check "nfdump shows the same flows" same_by_nfdump
 # (Its own count of sequence errors is of no use: 1.7.1 does not count records of options templates, RFC 7011 does.)
 
-# TLS: to openssl's own server, which demands a certificate of ours.
+# TLS: to openssl's own server, which requires a client certificate.
 pem() { # name signer subject extension: NAME.pem, NAME.key
 	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$LAB_TMP/$1.key" -subj "/CN=$3" -out "$LAB_TMP/$1.csr" 2>/dev/null &&
 		openssl x509 -req -in "$LAB_TMP/$1.csr" -CA "$LAB_TMP/$2.pem" -CAkey "$LAB_TMP/$2.key" -CAcreateserial -days 2 -out "$LAB_TMP/$1.pem" \
@@ -199,7 +199,7 @@ pem client ca tray-7 'extendedKeyUsage=clientAuth'
 pem stranger other tray-7 'extendedKeyUsage=clientAuth'
 mkfifo "$LAB_TMP/stdin"
 tls_server() { # name port certificate options…
-	# It ends with its standard input.
+	# It ends when its standard input ends.
 	lab_bg "$1.taken" d1 sh -c 'exec openssl s_server "$@" <>"$0"' "$LAB_TMP/stdin" -accept "127.0.0.1:$2" -cert "$LAB_TMP/$3.pem" \
 		-key "$LAB_TMP/$3.key" -CAfile "$LAB_TMP/ca.pem" -Verify 2 -verify_return_error -quiet "${@:4}"
 	listener=$LAB_PID
@@ -230,7 +230,7 @@ check "with a budget of half the bytes it ends well" export_to budget "file:$LAB
 check "and says what it withholds" grep -q 'records are withheld' "$LAB_TMP/budget.err"
 check "no more than the budget left" test "$(stat -c %s "$LAB_TMP/half.ipfix")" -le "$small"
 check "most of it was used" test "$(stat -c %s "$LAB_TMP/half.ipfix")" -gt $((small / 2))
-# Of another run, the day after: with all of the budget again.
+# Another run, on the next day: with the whole budget again.
 jq '.used_bytes = 0' "$LAB_TMP/budget/state.json" >"$LAB_TMP/new" && cp "$LAB_TMP/new" "$LAB_TMP/budget/state.json"
 cp "$FLOWS/0000000000000001.jsonl" "$FLOWS/0000000000009999.jsonl"
 export_to budget "file:$LAB_TMP/half.ipfix" --once

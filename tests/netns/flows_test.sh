@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Flow records on disk: to the byte what arrived, what the tools say they sent and what the counters grew by,
-# through a flood of new flows, and through agents that are killed: with evidence of it in the audit log, and without.
+# Flow records on disk: to the byte what arrived, what the tools report as sent and what the counters grew by,
+# through a flood of new flows, and with agents that are killed: with evidence in the audit log, and without.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-flows-$$ LAB_DESTS=2
@@ -29,10 +29,10 @@ die() {
 	kill -KILL "$AGENT_PID"
 	wait "$AGENT_PID" 2>/dev/null
 }
-# All lines of all intervals, but of the newest, to which an interval may be added meanwhile.
+# All lines of all intervals except the newest, to which an interval may still be added.
 rows() { cat "$STATE"/flows/*.jsonl 2>/dev/null; }
 intervals() { rows | grep -F '"kind":"flow-interval"'; }
-# What they add up to for a peer: frames and bytes that passed, frames and bytes that were refused.
+# The sums for a peer: frames and bytes that passed, frames and bytes that were refused.
 recorded() { # peer
 	rows | grep -F '"kind":"flow-peer"' | jq -c --arg p "$1" -s '[.[] | select(.kind == "flow-peer" and .peer == $p) | .flows, .remainder, .unclassed] |
 		[(map(.frames) | add // 0), (map(.bytes) | add // 0), (map(.dropped_frames) | add // 0), (map(.dropped_bytes) | add // 0)]'
@@ -87,7 +87,7 @@ note "recorded $(recorded sink), counted $(counted sink)"
 lab_stop "$dump"
 read -r frames bytes < <(captured tcp)
 note "TCP at the receiver: $frames frames, $bytes bytes"
-# GSO packets are recorded as such, and charged as the segments that they are.
+# GSO packets are recorded as such, and charged like their segments.
 check "TCP: records are a capture at the receiver, to the byte" test "$bytes" == "$(
 	rows | jq -s -r '[.[] | select(.kind == "flow" and .ip_protocol == 6 and .destination_port == 5201 and .direction == "out" and
 		.reason == "pass")] | map(.charged_bytes) | add')"
@@ -124,7 +124,7 @@ check "--port: flows of that port alone, and one line for all intervals of a flo
 	jq -c '[(.flows | all(.source_port == 5201 or .destination_port == 5201)), (.flows | group_by([.source_port, .ip_protocol, .direction, .reason, .destination_port]) | all(length == 1))]')" == '[true,true]'
 check "for people: the largest first, and how many intervals balance" sh -c "[ \"$(flows --port 5201 | sed -n 2p | grep -c 'sink.*udp\|sink.*tcp')\" = 1 ]"
 intervals_of() { "$CTL" flows intervals --state-dir "$STATE" --json "$@"; }
-# Of a peer, of all intervals that there are: what its counter grew by, and what is in flows, remainder and neither.
+# For a peer, over all existing intervals: the growth of its counter, and what is in flows, in remainders and in neither.
 grew() { intervals_of --peer "$1" --most 360 | jq -c '[.intervals[] | select(.grew)] |
 	[(map(.grew.passed_bytes) | add), (map(.in_flows.passed_bytes + .in_remainder.passed_bytes + .in_none.passed_bytes) | add),
 	 (map(.grew.dropped_bytes) | add), (map(.in_flows.dropped_bytes + .in_remainder.dropped_bytes + .in_none.dropped_bytes) | add)]'; }
@@ -147,7 +147,7 @@ awk 'BEGIN { for (i = 0; i < 45000; i++) printf "{\"kind\":\"flow\",\"source_por
 check "of more flows than memory is kept for, the largest are listed and the others added up" test "$("$CTL" flows --state-dir "$LAB_TMP/many" --json |
 	jq -c '[(.flows | length), .left_out_count, .left_out_frames, ([.flows[].bytes] | add) + .left_out_bytes, .flows[0].source_port]')" == '[20000,25000,25000,1015177500,44999]'
 
-# Ten times the table, from one host to two peers, one of them far over its rate.
+# Ten times the size of the table, from one host to two peers, one of them far over its rate.
 cat >"$LAB_TMP/spray.py" <<'END'
 import os, socket, struct, sys
 flows = int(os.environ.get('FLOWS', 90000))
@@ -174,7 +174,7 @@ check "and something was refused" sh -c "cat '$STATE'/flows/*.jsonl |
 check "every interval balances" balanced
 check "and none is missing" whole
 
-# KILLS=1000 when nobody waits: then of few flows, that all intervals can be added up.
+# KILLS=1000 if there is time: then with few flows, so that all intervals can be added up.
 kills=${KILLS:-6} sprays=0
 flows=$((kills > 20 ? 40 : 90000))
 newest() { find "$STATE/flows" -name '0*.jsonl' | wc -l; }
@@ -200,7 +200,7 @@ check "agents that are killed under traffic: records are the counters" lab_wait_
 check "every interval balances still" balanced
 check "none is missing" whole
 note "$kills kills while $sprays times 90 000 frames of $flows flows passed"
-# And the log has each of them, once: whoever has the public key finds the counters in it.
+# And the log has each of them once: with the public key the counters can be found in it.
 lab_stop "$AGENT_PID"
 "$CTL" evidence export --state-dir "$STATE" "$LAB_TMP/exported" >/dev/null
 "$CTL" evidence verify --key "$LAB_TMP/log.pub" --json "$LAB_TMP/exported" >"$LAB_TMP/judged"
@@ -210,7 +210,7 @@ check "each interval is in the log, once, and none says that one is missing" tes
 check "what the log says that passed and was refused is what the counters say" test "$(judged '"\(.passed_bytes) \(.dropped_bytes)"')" == "$(
 	"$CTL" stats --json | jq -r '"\([.peers[].passed_bytes] | add) \([.peers[].dropped_bytes] | add)"')"
 note "$(judged '"\(.interval_count) intervals, \(.followed_counter_count) counters followed, \(.problem_texts)"')"
-# Killed when the tables are turned over and nothing is written: they still hold, and the next one writes them.
+# Killed after the tables were switched and before anything is written: they still have it, and the next agent writes it.
 KILL_IN=(nsenter "--net=/run/netns/$LAB-dpu")
 killed() {
 	kill_at renameat "$1" "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --flows-every 1s --history-size 0b --json
@@ -224,7 +224,7 @@ agent
 check "the next one writes what it could not: records are the counters" lab_wait_for 30 all_agree
 check "and none is missing, nor out of balance" whole_and_balanced
 
-# Twice turned over with no agent there to write: one interval is lost, and the next one says so.
+# Switched twice without an agent to write: one interval is lost, and the next one reports it.
 lab_stop "$AGENT_PID"
 for _ in 1 2; do
 	find "$STATE/flows" -name '*.jsonl' | sort | tail -n 1 | xargs rm
@@ -241,7 +241,7 @@ check "whose predecessors were closed" sh -c "cat '$STATE'/flows/*.jsonl | jq -s
 check "files are the readers' to read, and nobody's else" sh -c "
 	stat -c %a '$STATE'/flows/*.jsonl | sort -u | grep -Eqx '600|640'"
 
-# Nobody reads: tables come and go, by upgrades and by none that is attached any more.
+# Without a reader: tables come and go, by upgrades and detaching.
 gap_says() { intervals | jq -s -e --arg t "$1" 'any((.gap // "") | test($t))' >/dev/null; }
 lab_stop "$AGENT_PID"
 refute "so far none of the tables is missing" gap_says "came and went"
@@ -251,7 +251,7 @@ lab_load upgrade
 agent
 check "tables that came and went while nobody read are named" lab_wait_for 20 gap_says "came and went"
 
-# An upgrade that is killed when it has replaced some programs, and one that fails there.
+# An upgrade that is killed after it has replaced some programs, and one that fails there.
 recorder() { lab_load verify --json; jq -e "[.checks[] | select(.id == \"recorder\")] | any($1)" "$LAB_TMP/out" >/dev/null; }
 check "verify has nothing to say of the tables" recorder '.result == "ok"'
 "${KILL_IN[@]}" strace -f -qq -e trace=bpf -o "$LAB_TMP/calls" "$LOAD" upgrade >/dev/null 2>&1
@@ -267,7 +267,7 @@ in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
 tables_of_now() { intervals | jq -s -e '[.[] | select((.gap // "") | test("came and went"))] | length >= 2' >/dev/null; }
 check "what was recorded between is named" lab_wait_for 20 tables_of_now
 
-# The word is pinned last: whoever is killed before that leaves the other tables.
+# The word is pinned last: a kill before that leaves the other tables.
 rm "$LAB_PINS/record/bwl_rec_word"
 check "one that was killed while it pinned the tables is seen" recorder '.result == "fail" and (.text | test("not pinned"))'
 check "and the next upgrade goes on recording" lab_load upgrade

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Broken glass: what two people signed for an emergency is in force from a file, with bwlimitd dead and after the
-# heartbeat ended; the data plane ends it; nobody confirms it, nobody does it twice, nobody alone.
+# Break glass: what two people signed for an emergency is in force from a file, with bwlimitd dead and after the
+# heartbeat has ended; the data plane ends it; it cannot be confirmed, used twice, or used by one person alone.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-glass-$$ LAB_DESTS=2
@@ -61,7 +61,7 @@ sign "$LAB_TMP/wide.yaml" two alice,bob 3 --break-glass
 check "where nothing is enrolled there is no glass" sh -c "! '$CTL' break-glass '$LAB_TMP/two' 2>/dev/null"
 people_enrol "$STATE" || exit 1
 
-# --- nobody alone, nothing else
+# --- not one person alone, nothing else
 sign "$LAB_TMP/wide.yaml" one alice 3 --break-glass
 check "one person breaks no glass" fails signed-untrusted break_glass "$LAB_TMP/one"
 sign "$LAB_TMP/wide.yaml" other alice,bob 3
@@ -112,7 +112,7 @@ check "with what it opens" lab_wait_for 5 is_open 2
 check "and ends by itself" lab_wait_for 30 rate_is d1 5000
 check "what it opened is closed then" lab_wait_for 30 is_closed 2
 
-# --- a grant, after the heartbeat ended: nobody beats
+# --- a grant, after the heartbeat has ended: there is no beat
 policy 5mbit 2s 'lease: 1h' >"$FILE"
 ctl policy apply "$FILE" --yes --trust-clock
 check "without a heartbeat nothing passes" lab_wait_for 30 is_closed 1
@@ -128,7 +128,7 @@ check "with bwlimitd, too, which has no lease to beat by" is_open 1
 ctl policy rollback
 check "afterwards nothing passes again" lab_wait_for 30 is_closed 1
 
-# --- killed anywhere: what is in force is used up
+# --- killed at any point: what is in force is used up
 ctl policy apply "$FILE" --yes --trust-clock
 no_agent
 # shellcheck disable=SC2034 # of kill_at
@@ -147,7 +147,7 @@ note "$kills kills"
 check "killed anywhere, nothing is in force that is not used up, and the policy before is not lost" \
 	test "$kills" -ge 3 -a "$wrong" -eq 0
 
-# --- what lay in a drawer opens nothing that people closed since
+# --- an old emergency document opens nothing that people closed later
 sign "$LAB_TMP/wide.yaml" drawer alice,bob 40 --break-glass --opens d2
 agent
 echo '{"peers": ["d2"], "reason": "its key was stolen"}' >"$LAB_TMP/closed.json"
@@ -162,7 +162,7 @@ sign "$LAB_TMP/wide.yaml" anew alice,bob 41 --break-glass --opens d2
 check "control: what is signed anew does" eval 'break_glass "$LAB_TMP/anew" >/dev/null'
 ctl policy rollback
 
-# --- what broke the glass is revoked as any document is
+# --- the document that broke the glass can be revoked like any other
 agent
 revoked_as() { # name, the rest of the revocation
 	echo "{$2, \"reason\": \"its key was stolen\"}" >"$LAB_TMP/$1.json"
@@ -188,7 +188,7 @@ check "a new epoch" revoked_as epochs '"new_epoch": 2'
 check "ends it, too" lab_wait_for 5 rate_is d1 5000
 no_agent
 
-# --- as many as are remembered
+# --- as many as can be remembered
 full() { # epoch: 256 that have not ended
 	python3 - "$1" >"$STATE/broken-glass.json" <<-'END'
 	import hashlib, json, sys
@@ -204,7 +204,7 @@ full 1
 check "those of an epoch that is over are forgotten" eval 'break_glass "$LAB_TMP/many" >/dev/null && rate_is d1 50000'
 ctl policy rollback
 
-# --- what is remembered of it is not to be got round
+# --- the memory of it cannot be bypassed
 echo '#' >>"$STATE/broken-glass.json"
 sign "$LAB_TMP/wide.yaml" late alice,bob 9 --break-glass --epoch 2
 check "where that is damaged none is broken" grep -q 'cannot tell which documents broke glass' <<<"$(break_glass "$LAB_TMP/late")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Pins that are out of sight are told apart from "nothing is attached": each has an id and a next step, and
-# nobody attaches a second time beside what is hidden.
+# Hidden pins are distinguished from "nothing is attached": each case has an id and a next step, and
+# there is no second attach next to hidden pins.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-hid-$$ LAB_DESTS=1
@@ -12,7 +12,7 @@ LAB=bwl-hid-$$ LAB_DESTS=1
 lab_up || exit 1
 never=$LAB_PINS-never
 
-# bwlimit-load in a mount namespace of its own, after a command there.
+# bwlimit-load in a separate mount namespace, after a command there.
 hid() { # mount command, command of bwlimit-load…
 	in_dpu unshare --mount --propagation private sh -c "$1"' && shift && exec "$@"' sh "$1" "$LOAD" "${@:2}" \
 		>"$LAB_TMP/out" 2>"$LAB_TMP/err"
@@ -76,7 +76,7 @@ check "and whatever was typed, programs and rules are as they were" stays
 check "traffic passes as before" lab_both
 check "and the pins, in sight, are clean" lab_verifies --management lo
 
-# --- of another folder
+# --- another folder's
 check "of another folder it says that programs are on the ports" \
 	eval '! lab_load status --json --pin-dir "$never" && is_said pins-removed "--pin-dir"'
 check "by name" names_ports

@@ -63,7 +63,7 @@ check "there was something of all" sh -c "$CTL history sink --state-dir '$STATE'
 check "both directions are what the destination's and the host's ports counted" test \
 	"$(hist sink | jq .total.arrived_bytes)" -eq "$("$CTL" reasons --json | jq '
 	[.reasons[] | select(.reason == "pass-accept") | .charged_bytes] | add')"
-# Whoever looks late on a busy machine gives a second some of the next: less than all of it.
+# A late reading on a busy machine adds a part of the next second to this one: less than all of it.
 check "no second has more than the limit in two, and a burst" sh -c "$CTL history sink --state-dir '$STATE' --step 1s --json |
 	jq -e 'all(.points[]; .sent_bytes <= 2 * 1000000 + 65536 + 1000)' >/dev/null"
 check "a class has its own, within its limit" sh -c "$CTL history sink --class ssh --state-dir '$STATE' --json |
@@ -105,7 +105,7 @@ check "killed under traffic, nothing is lost or double when it returns" lab_wait
 size() { find "$STATE" -name "history.db*" -printf '%s\n' | awk '{ n += $1 } END { print n }'; }
 note "$(size) bytes on disk"
 
-# The disk full: said once, and made good for. An agent that starts writes at once.
+# A full disk: reported once, and made up for later. An agent that starts writes at once.
 die
 dd if=/dev/zero of="$STATE/filler" bs=1k >/dev/null 2>&1
 agent
@@ -117,7 +117,7 @@ rm "$STATE/filler"
 check "with room again all of it is there" lab_wait_for 60 agrees
 check "and the log says so" lab_wait_for 20 said notice "written again"
 
-# Damaged: set aside, begun anew from the maps.
+# Damaged: set aside, started again from the maps.
 die
 printf 'no database' | dd of="$STATE/history.db" conv=notrunc 2>/dev/null
 rm -f "$STATE"/history.db-*

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `bwlimit-ipsecd charon`: charon has what the policy says, whatever becomes of charon, the policy, revocations
+# `bwlimit-ipsecd charon`: charon has what the policy says, whatever happens to charon, the policy, revocations
 # and certificates. Up to the IKE_SA, so ESP is not needed.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Two real charons under policies of ours: certificates of `pki`, connections of `ipsec load` on one
+# Two real charons with our policies: certificates of `pki`, connections of `ipsec load` on one
 # side and of `ipsec render` on the other, up to the IKE_SA. ESP is not needed: where the kernel
 # lacks it (then no CHILD_SA can be installed) everything here still holds.
 set -uo pipefail

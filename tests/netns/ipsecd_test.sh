@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Who tracks the kernel's SAs: bwlimit-ipsecd or bwlimitd, one at a time, by the same loop. IPsec policies
-# alone are made here: ESP is not needed. What an SA opens and closes is in tests/vm.
+# The tracker of the kernel's SAs: bwlimit-ipsecd or bwlimitd, one at a time, with the same loop. Only IPsec policies
+# are made here: ESP is not needed. What an SA opens and closes is tested in tests/vm.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-ipsecd-$$ LAB_DESTS=0

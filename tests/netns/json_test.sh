@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every document that a program prints is what docs/schema says of its kind, errors included. Charon's and
-# the kernel's SAs are in ipsec_test and in the VM; what needs them is judged there by the same checker.
+# Every document that a program prints matches its kind in docs/schema, errors included. Charon's and
+# the kernel's SAs are in ipsec_test and in the VM; documents that need them are checked there by the same checker.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-json-$$ LAB_DESTS=2
@@ -26,7 +26,7 @@ load() { local kind=$1; shift; prints "$kind" "$LOAD" "$@"; }
 can_judge || { echo '1..0 # SKIP no python3-jsonschema'; exit 77; }
 lab_up || exit 1
 
-# The checker itself: it finds a field that is none, one that is missing, and one of another type.
+# The checker itself: it finds an unknown field, a missing one, and one of another type.
 good='{"version": 1, "kind": "stop", "stopped": true}'
 check "a document as it should be is taken" judge stop <<<"$good"
 finds() { ! judge "$1" >/dev/null; }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Latency through the real hooks: off it is off, on every packet is in one histogram, by name or among the others, and the
-# last gate clears what carried the time. Exact times by an injected clock: prog.latency. Shape with fq and ESP: tests/vm.
+# Latency through the real hooks: if off, nothing is measured; if on, every packet is in one histogram, by name or among
+# the others, and the last gate clears the field that carried the time. Exact times by an injected clock: prog.latency.
+# Shape with fq and ESP: tests/vm.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-lat-$$ LAB_DESTS=2
@@ -25,11 +26,11 @@ send() { # peer's number, frames
 	echo "eth ip4 src=$HOST4 dst=$(lab_dest4 "$1") udp dport=9 fill=958" |
 		in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 1 --pps "$2" >/dev/null
 }
-# What hosts sent; of a peer's counter what came back from it (ICMP) is a part.
+# What hosts sent; a peer's counter includes what it sent back (ICMP).
 passed() { "$CTL" reasons --port hpf0 --json | jq '[.reasons[] | select(.reason == "pass" and (.hook // "") != "gate") | .frames] | add // 0'; }
 ctl() { "$CTL" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 says() { cat "$LAB_TMP/out" "$LAB_TMP/err" | grep -qF -- "$1"; }
-# Of a row (null: all others): frames at the gate, in shape, unmatched.
+# From a row (null: all others): frames at the gate, in shape, unmatched.
 frames() { "$CTL" latency show --json | jq -c --argjson p "$1" '.peers[] | select(.peer == $p) | [.gate.frames, .shape.frames, .unmatched_frames]'; }
 bins_add_up() { "$CTL" latency show --json | jq -e 'all(.peers[] | .gate, .shape; (.bins | map(.frames) | add // 0) == .frames)' >/dev/null; }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `lease sign`: the lease of a signed policy, made by hand with the controller's key, as a real bwlimitd takes it; and
-# what it refuses before anybody signs.
+# `lease sign`: the lease of a signed policy, made by hand with the controller's key, as a real bwlimitd accepts it; and
+# what it refuses before signing.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-leasesign-$$ LAB_DESTS=2

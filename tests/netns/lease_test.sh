@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A lease, with the real agent: no grant outlives it, whoever is killed or started again; its end is acted on
-# as the policy says; every tool says why nothing passes; the audit log has it.
+# A lease, with the real agent: no grant outlives it, whatever is killed or restarted; at its end the agent does
+# what the policy says; every tool reports why nothing passes; the audit log has it.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-lease-$$ LAB_DESTS=1
@@ -61,7 +61,7 @@ check "one that is longer than the policy allows is refused" test $? -eq 1
 check "with what it may be" grep -q '1s to 1h' "$LAB_TMP/refused"
 check "and changes nothing" lease '.ends_in_s > 3000'
 
-# Its end, by log: nothing but the floor.
+# Its end, with action log: only the floor is left.
 check "a shorter renewal is taken" ctl --json lease renew --for 2s
 check "at its end nothing passes" lab_wait_for 30 stopped
 check "lease show says that it has ended" lab_wait_for 30 lease '.state == "ended" and .ends_in_s <= 0'
@@ -73,7 +73,7 @@ refute "no heartbeat is taken by hand either" ctl heartbeat
 ctl lease renew >/dev/null
 check "a renewal brings it back" lab_wait_for 30 passes
 
-# With every daemon dead. The heartbeat is an hour.
+# With every daemon dead. The heartbeat is one hour.
 ctl lease renew --for 2s >/dev/null
 die
 check "with the agent killed it ends all the same" lab_wait_for 30 stopped

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The real agent, real traffic at the limit of a volume, and what can happen to an agent and its
+# The real agent, real traffic at the limit of a volume, and everything that can happen to an agent and its
 # disk: not a byte above the volume, and nearly all of it usable in the end.
 # BWL_AGENT_KILLS=1000 for the long one (about six minutes).
 set -uo pipefail
@@ -32,7 +32,7 @@ die() {
 	kill -KILL "$AGENT_PID"
 	wait "$AGENT_PID" 2>/dev/null
 }
-# Maps as after a boot, but that nothing is spent: what was is the ledger's to say.
+# Maps as after a boot, except that nothing is spent: the ledger has to supply it.
 fresh_maps() {
 	in_dpu "$LOAD" detach >/dev/null 2>&1
 	rm -rf "${STATE:?}"/*
@@ -44,7 +44,7 @@ send() { # seconds packets-a-second: frames of 1000 bytes
 		--pps $2 <'$LAB_TMP/frame'"
 	SEND_PID=$LAB_PID
 }
-# IP packets that arrived at the destination; nobody else sends it IPv4.
+# IP packets that arrived at the destination; nothing else sends IPv4 to it.
 arrived() {
 	in_ns d1 awk '$1 == "Ip:" && n++ { print $4 * 1000; exit }' /proc/net/snmp
 }
@@ -85,11 +85,11 @@ check "in the end 98 % of it was usable, and not a byte more than all" \
 	within $(($(arrived) - start)) "$volume" 980
 lab_stop "$AGENT_PID"
 
-# Each commit waits twice for the disk; the lead is two seconds, or 1 % of the volume.
+# Each commit waits for the disk twice; the lead is two seconds, or 1 % of the volume.
 desire 2gb 40mbit
 fresh_maps
 export BWL_FSYNC_MS=100
-# ASan, where it is built in, wants to be the first library
+# ASan, if it is built in, must be the first library
 agent env ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-slowdisk.so"
 unset BWL_FSYNC_MS
 check "the ledger releases a lead" lab_wait_for 10 usage '.released_bytes > 0'
@@ -130,7 +130,7 @@ kill "$SEND_PID" 2>/dev/null
 lab_stop "$AGENT_PID"
 umount "$STATE"
 
-# A damaged ledger: the maps know, and the operator hears of it.
+# A damaged ledger: the maps still know, and the operator is told.
 mkdir -p "$STATE"
 desire 500mb 40mbit
 fresh_maps

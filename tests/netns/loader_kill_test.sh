@@ -3,10 +3,10 @@
 # SIGKILL of bwlimit-load at its system calls that change state: bpf, netlink, files. After each
 # kill the host port is down, or verify is clean; and the next attach repairs.
 #
-# strace numbers the calls of one kind; a first run tells which numbers matter. The kill comes on
-# entry, so the call itself is not made. Calls of which a kill leaves no trace in the kernel (maps
-# and programs that nothing pins yet), and the many alike, are sampled, and of what is left one of four is
-# drawn: each attach costs the verifier a second or two. KILL_ALL=1 takes all.
+# strace numbers the calls of one kind; a first run shows which numbers matter. The kill comes at the
+# entry, so the call is not executed. Calls after which a kill leaves no trace in the kernel (maps
+# and programs that nothing pins yet), and the many similar ones, are sampled, and one in four of the rest is
+# drawn: in each attach the verifier takes a second or two. KILL_ALL=1 takes all.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-h2kill-$$ LAB_DESTS=1
@@ -91,7 +91,7 @@ trace() { # file, command of bwlimit-load…
 		"$LOAD" "$@" >"$LAB_TMP/out" 2>&1 || note "the command itself fails: $*" "$(cat "$LAB_TMP/out")"
 }
 
-# up without programs is what was there before a first attach: the kernel forwards nothing
+# up without programs is the state before a first attach: the kernel forwards nothing
 open_without_programs() {
 	[[ ! -d $LAB_PINS/links || -z $(ls "$LAB_PINS/links") ]] && lab_silent
 }
@@ -106,7 +106,7 @@ judge() { # where it was killed; sets state: closed, clean or bad
 	note "killed at $1: the port is up and verify is not clean" "$(grep -A1 FAIL "$LAB_TMP/out")"
 }
 
-# begin: command that makes the state to start from; then what is killed
+# begin: command that makes the initial state; then the command that is killed
 kill_everywhere() { # sentence, begin, command of bwlimit-load…
 	local sentence=$1 begin=$2 kind n points=0 bad=0
 	shift 2
@@ -118,7 +118,7 @@ kill_everywhere() { # sentence, begin, command of bwlimit-load…
 			kill_at "$kind" "$n" "$LOAD" "$@" && points=$((points + 1))
 			judge "$kind $n"
 			[[ $state != bad ]] || bad=$((bad + 1))
-			# what is clean needs no repair
+			# a clean state needs no repair
 			if [[ $state != clean ]] && { ! attach --fresh-volume || ! lab_is_up hpf0; }; then
 				note "after $kind $n attach does not repair: $(cat "$LAB_TMP/err")"
 				bad=$((bad + 1))
@@ -135,7 +135,7 @@ from_nothing() {
 	[[ ! -d $LAB_PINS ]] || lab_load detach
 	ip_in dpu link set hpf0 up
 }
-# Whatever was killed before has been repaired: it is attached.
+# Whatever was killed before has been repaired: bwlimit is attached.
 from_attached() { :; }
 
 check "without the loader nothing forwards, IPv4 or IPv6" lab_silent
@@ -152,7 +152,7 @@ kill_everywhere "upgrade survives SIGKILL anywhere" from_attached upgrade
 check "and no kill gave any volume back" [ "$(used)" -ge "$before" ]
 kill_everywhere "detach survives SIGKILL anywhere" from_attached detach
 
-# A loader that fails or is not there at boot: the port is up, raised by something else.
+# A loader that fails or is missing at boot: the port is up, raised by something else.
 from_nothing
 refute "a loader that fails leaves nothing that forwards" \
 	lab_load attach --policy "$LAB_TMP/policy.yaml" --uplink nosuch

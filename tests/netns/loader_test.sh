@@ -277,7 +277,7 @@ check "upgrade loses no packet that the policy allows" lab_lossless 1500 works u
 check "verify is clean" verify
 check "nothing is made anew" in_status '.generation > 1'
 
-# --- ports that come anew
+# --- ports that are created again
 ip_in dpu link del hpf0
 lab_veth host h0 dpu hpf0
 lab_addr host h0 10.7.0.2/24 fd00:7:0::2/64
@@ -314,7 +314,7 @@ check "uplinks and management are not" eval 'lab_is_up p0 && lab_is_up mgmt0'
 ip_in dpu link del later
 attach
 
-# --- pins that are not whole, or not ours
+# --- pins that are incomplete, or not ours
 rm "$LAB_PINS/maps/bwl_state_v1"
 check "upgrade refuses a set of maps that is not whole" fails 1 upgrade
 check "verify refuses it" fails 1 verify
@@ -343,7 +343,7 @@ check "a fresh attach works then" attach
 check "detach --open opens host ports" works detach --open
 check "they are up" lab_is_up hpf0
 
-# --- boot: the unit's own lines, each only when those before worked
+# --- boot: the unit's own lines, each only if those before worked
 unit=$LAB_BUILD/packaging/bwlimit.service
 boot() { # policy, what stands for bwlimit-load
 	local line word args

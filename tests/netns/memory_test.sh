@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What was accepted of signed documents, taken away or replaced by an old copy, with the real agent, traffic and a TPM
-# (swtpm): nothing is above the floor, there is an alarm, and only a newer enrolment, which two people sign, is the way
-# out. With a TPM also where the whole state directory is of before; without one that is not found.
+# The memory of signed documents is removed or replaced by an old copy, with the real agent, traffic and a TPM
+# (swtpm): nothing is above the floor, there is an alarm, and only a newer enrolment, signed by two people, is the way
+# out. With a TPM even if the whole state directory is old; without one that is not found.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-memory-$$ LAB_DESTS=1
@@ -96,7 +96,7 @@ check "and nothing passes with that" clamped
 cp "$LAB_TMP/second.json" "$STATE/signed.json"
 check "control: whole again" works
 
-# --- with a TPM: all of the state directory of before
+# --- with a TPM: the whole old state directory
 [[ $("$AGENT" --version) == *tpm2-tss* ]] || { skip "an old state directory is found out" "built without tpm2-tss"; done_testing; exit; }
 no_agent
 tpm_begin

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What Prometheus is told, read by Prometheus' own client library, against stats, reasons and usage.
+# The metrics for Prometheus, read by Prometheus' own client library, compared with stats, reasons and usage.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-met-$$ LAB_DESTS=2
@@ -13,7 +13,7 @@ LAB=bwl-met-$$ LAB_DESTS=2
 lab_up || exit 1
 trap lab_down EXIT
 
-# NAME{LABEL=VALUE,…} VALUE, a line each; the parser fails on what is no exposition format.
+# NAME{LABEL=VALUE,…} VALUE, one per line; the parser fails on anything that is not exposition format.
 parse() { # file
 	/usr/bin/python3 - "$1" <<'END'
 import sys

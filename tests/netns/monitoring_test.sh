@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# monitoring/: what a real DPU's metrics are to a real Prometheus: every query of the dashboard returns
-# something, every rule is evaluated. The fleet's dashboard is asked in numbers_test.sh.
+# monitoring/: a real DPU's metrics in a real Prometheus: every query of the dashboard returns
+# something, every rule is evaluated. The fleet's dashboard is tested in numbers_test.sh.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}}
@@ -45,7 +45,7 @@ show() { # dashboard rules: loopback of a namespace of its own
 monitoring=$source_dir/monitoring
 check "every query of the dashboard of a DPU, and every rule, finds something" show \
 	"$monitoring/grafana/node.json" "$monitoring/prometheus/node.rules.yml"
-# The test can fail: a metric that nobody has.
+# The test can fail: a metric that does not exist.
 sed 's/bwlimit_peers_not_shown/bwlimit_peers_not_there/' "$monitoring/grafana/node.json" >"$LAB_TMP/wrong.json"
 BWL_PATIENCE_S=15 refute "a panel of a metric that nobody has is found" show "$LAB_TMP/wrong.json" "$monitoring/prometheus/node.rules.yml"
 done_testing

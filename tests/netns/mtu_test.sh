@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A host with jumbo frames behind an uplink without: pings and TCP, IPv4 and IPv6, with hosts that listen
+# A host with jumbo frames behind an uplink without them: pings and TCP, IPv4 and IPv6, with hosts that obey
 # to "too big" and with one that does not. The DPU has no route to the host.
 set -uo pipefail
 LAB=bwl-mtu-$$ LAB_MTU=9000 LAB_DESTS=1
@@ -19,7 +19,7 @@ forget() { # paths' MTUs
 	in_host sh -c 'ip route flush cache; ip -6 route flush cache' 2>/dev/null
 }
 tcp() { # destination [options of iperf3…]: half of 100 MB at least arrives before the client ends
-	# When the client has handed over all of it, up to 12 MB are still on their way and not counted.
+	# When the client has handed over everything, up to 12 MB are still on their way and not counted.
 	timeout 30 nsenter --net="/run/netns/$LAB-host" iperf3 -c "$1" -n 100M -J "${@:2}" >"$LAB_TMP/tcp" 2>&1
 	note "$1: $(jq -c '.end | [.sum_received.bytes, .sum_received.seconds, .sum_sent.retransmits]' "$LAB_TMP/tcp")"
 	jq -e '.end.sum_received.bytes > 50000000' "$LAB_TMP/tcp" >/dev/null
@@ -32,8 +32,8 @@ grows() { # command…: while it runs too-big is counted
 	was=$(too_big)
 	"$@" && [[ $(too_big) -gt $was ]]
 }
-# A flow that has begun when the uplink becomes smaller; it waits while the port is attached anew, and
-# asks again when TCP's clock says so: the longer that took, the later.
+# A flow that has begun before the uplink gets a smaller MTU; it waits while the port is attached again, and
+# retransmits when TCP's timer expires: the longer the wait was, the later.
 shrinks() { # destination MTU
 	lab_bg shrink host iperf3 -c "$1" -t 200 -J
 	lab_wait_for 10 has_come 1000000 "$(come)"

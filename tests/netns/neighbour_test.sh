@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Neighbours, with a real kernel at the host: what an honest one needs works, duplicate address detection
-# among it; and nobody, at the host or on the wire, fills the DPU's table so that its management port falls
-# silent, or makes its kernel say anything about what it was sent.
+# Neighbours, with a real kernel at the host: what an honest one needs works, including duplicate address
+# detection; and nobody, at the host or on the wire, can fill the DPU's table so that its management port
+# stops working, or make its kernel answer what it was sent.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-neigh-$$ LAB_DESTS=1 LAB_MGMT=1 LAB_SOURCES=('10.7.0.0/16, "fd00:7::/64"')
@@ -83,7 +83,7 @@ check "and IPv6" lab_wait_for 30 reached fd00:101::9 fd00:7::2
 check "nothing that it said to its link counted as a forgery" [ "$(reason source-address)" = 0 ]
 check "and it did say something" [ "$(reason local-protocol)" -gt 0 ]
 
-# Of each table: a port's share is 128, with 32 that were asked for in 4 s, which stay as failed until room is
+# In each table: a port's share is 128, with 32 that were asked for in 4 s, which stay as failed until room is
 # needed. From 512 (gc_thresh2) on the kernel would push others out.
 few() { [[ $(entries 10.) -lt 512 && $(entries fd00) -lt 512 ]]; }
 entries() { ip_in dpu neigh show dev hpf0 nud all | grep -c "^$1"; }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# next_hop_mac: a lie on the wire does not move a next hop whose MAC the policy gives, where it moves one that is
-# resolved; the entry is there before the policy holds, comes back, goes with the policy, and verify says when it is
-# not in force.
+# next_hop_mac: a forged message on the wire does not move a next hop whose MAC the policy gives, but does move one that
+# is resolved; the entry exists before the policy is in force, is restored, is removed with the policy, and verify reports
+# if it is not in force.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-hop-$$ LAB_DESTS=1
@@ -46,7 +46,7 @@ import json, sys
 print(*(c["result"] + " " + c["text"] for c in json.load(sys.stdin)["checks"] if c["id"] == "next-hop"), sep="\n")'; }
 says() { grep -q "$1" <<<"$(verified)" || { verified | sed 's/^/# /'; return 1; }; }
 
-# The control: what is resolved believes the wire.
+# The control: a resolved entry follows the wire.
 policy "$LAB_VIA4" "$LAB_VIA6" | lab_apply || exit 1
 check "resolved next hops carry traffic of both families" lab_both
 check "of a next hop that is resolved verify says nothing" [ -z "$(verified)" ]
@@ -86,7 +86,7 @@ check "another via: its entry is there" eval 'is_fixed $nobody $router && is_fix
 check "and that of the via before is gone" eval 'gone $LAB_VIA4 && gone $LAB_VIA6'
 check "a next hop that answers no question is used at once: nothing waits" lab_both
 
-# What an operator made is his.
+# An operator's own entry is left alone.
 ip_in dpu neigh replace "$LAB_VIA4" lladdr "$router" dev p0 nud permanent
 fixed "$router" | lab_apply
 check "an operator's entry with that MAC stays his" eval 'entry $LAB_VIA4 | grep PERMANENT | grep -qv proto'
@@ -95,7 +95,7 @@ check "and outlives the policy" eval 'entry $LAB_VIA4 | grep -q PERMANENT'
 check "ours does not" gone "$LAB_VIA6"
 ip_in dpu neigh del "$LAB_VIA4" dev p0
 
-# An encrypted peer: what the route to its DPU leads to.
+# An encrypted peer: the next hop of the route to its DPU.
 far() { # the remote
 	printf 'peers:\n  - { name: tray, addresses: [10.101.0.0/24], ipsec: { remote: %s }, next_hop_mac: "%s", grant: { rate: 1mbit } }\n' \
 		"$1" "$router" | lab_policy_head | lab_apply
@@ -110,7 +110,7 @@ far 203.0.113.5
 check "behind a router the router is" is_fixed "$LAB_VIA4" "$router"
 ip_in dpu route del 203.0.113.0/24
 
-# What cannot be made is not promised: the policy before stays.
+# If an entry cannot be made, the policy is refused: the previous one stays.
 fixed "$router" | lab_apply
 lab_sysctl dpu net.ipv6.conf.p0.disable_ipv6=1
 policy "$nobody" 2001:db8::78 ", next_hop_mac: \"$router\"" >"$LAB_TMP/bad.yaml"
@@ -154,7 +154,7 @@ check "one that gives it none may be tried" on_trial 600s
 check "and the entries stay for the way back" first_fixed
 in_dpu "$CTL" policy rollback >/dev/null 2>&1
 
-# bwlimitd puts back what a port that was down has lost, and a change by the policy is no sign of tampering.
+# bwlimitd restores what a port lost while it was down, and a change by the policy is not a sign of tampering.
 fixed "$router" >"$LAB_TMP/policy.yaml"
 printf 'tamper: { neighbour: revoke }\n' >>"$LAB_TMP/policy.yaml"
 lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a fleet sends, asked of bwlimit-controller: a real etcd, a real controller, three real bwlimit-sync that
-# serve their tray's numbers, each in a namespace; in bwlimitd's place is tests/harness/fake_numbers.py.
+# A fleet's traffic, as told by bwlimit-controller: a real etcd, a real controller, three real bwlimit-sync that
+# serve their tray's numbers, each in a namespace; bwlimitd is replaced by tests/harness/fake_numbers.py.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -113,7 +113,7 @@ enrolment() {
 check "control: a label of one of them" eval 'enrolment || { note "$(cat "$ETCD_DIR/out")"; false; }'
 tray_start 1
 tray_start 2
-# In the place of the third, somebody who says that it is where tray-1 is.
+# In place of the third, a program that claims to be at tray-1's address.
 etcdctl_as root put "$PREFIX/node/tray-3/out/alive" x >/dev/null
 etcdctl_as root put "$PREFIX/node/tray-3/out/at" 10.78.1.2:7443 >/dev/null
 controller_start() {

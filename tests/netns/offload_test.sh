@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Path offload over veth: XDP sends charged frames straight to the uplink, and only while it is told
-# that the uplink encrypts them. What the tracker of SAs would say is written here by hand; tests/vm/
+# that the uplink encrypts them. The tracker's entries are written here by hand; tests/vm/
 # 23_offload.sh has a device that holds SAs.
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -26,7 +26,7 @@ bytes() { # number-of-bytes number: little endian
 	local i
 	for ((i = 0; i < $1; i++)); do printf '%02x ' $(($2 >> (8 * i) & 255)); done
 }
-# The last word of the control words: until when it is believed, in seconds since boot.
+# The last of the control words: how long they are valid, in seconds since boot.
 # shellcheck disable=SC2046 # lists of bytes
 believed() { # seconds-from-now
 	map update bwl_ctl_v1 key hex 00 00 00 00 value hex \

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two versions in one fleet, the other way round than two_versions_test.sh: today's tools, bwlimitd and bwlimit-sync on a tray,
-# and a controller and a desk of an earlier commit, with a real etcd. What the older ones sign is taken and heard; a status
-# that is signed they cannot read, and it is no acknowledgement to them.
+# Two versions in one fleet, the reverse of two_versions_test.sh: today's tools, bwlimitd and bwlimit-sync on a tray,
+# and a controller and a desk of an earlier commit, with a real etcd. What the older ones sign is accepted; a signed
+# status cannot be read by them, and is not an acknowledgement to them.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-older-$$ LAB_DESTS=2

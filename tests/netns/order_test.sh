@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # bwlimit-ctl and bwlimitd in different network namespaces: an order does what the policy says and is answered;
-# clients that say nothing, half, or go at once keep no order out.
+# clients that send nothing or half a request, or hang up at once, keep no order out.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-order-$$ LAB_DESTS=2
@@ -37,7 +37,7 @@ put() {
 	lab_wait_for 30 is_in_force "$before"
 }
 state() { [[ $("$CTL" --json peer show "$1" | jq -r .state) == "$2" ]]; }
-# From a namespace that is not the agent's: of the host's cables, only to be another one.
+# From a namespace other than the agent's: that of the host's cables, only because it is another one.
 away() { in_ns net "$CTL" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err" || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
 says() { jq -e "$1" "$LAB_TMP/out" >/dev/null || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
 quiet() { ! grep -q 'acting without it' "$LAB_TMP/err"; }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The desired policy has one owner: bwlimitd keeps what it accepted, byte for byte, and a reboot goes by that
-# copy, whatever has become of the source. It is the old one or the new one, wherever bwlimitd is killed. A policy
-# applied by hand is an order to bwlimitd, and without it the same.
+# The desired policy has one owner: bwlimitd keeps what it accepted, byte for byte, and after a reboot that copy
+# is used, whatever has happened to the source. It is the old one or the new one, wherever bwlimitd is killed. A policy
+# applied by hand is an order to bwlimitd, and without bwlimitd the result is the same.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-owner-$$ LAB_DESTS=2
@@ -31,7 +31,7 @@ KILL_IN=("${DPU[@]}")
 
 policy() { # rate of d1, of d2
 	lab_policy_head 1h <<-END
-	# a comment that no map has: $1
+	# a comment that is in no map: $1
 	peers:
 	$(lab_peer d1 1 "grant: { rate: $1, burst: 1mb }")
 	$(lab_peer d2 2 "grant: { rate: ${2:-10mbit}, burst: 1mb }")
@@ -45,7 +45,7 @@ agent() {
 }
 no_agent() { [[ -z $AGENT_PID ]] || { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null; }
 once() { in_dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --once >"$LAB_TMP/once" 2>&1; }
-# What a copy holds, without its two lines, is just this file.
+# A copy without its two lines is exactly this file.
 copy_is() { tail -n +3 "$COPY" 2>/dev/null | cmp -s - "$1"; }
 rate_is() { [[ $("$CTL" --json peer show "$1" 2>/dev/null | jq .grant.rate_bits_per_second) == "$2" ]]; }
 status() { "$LOAD" status --json 2>/dev/null | jq -e "$1" >/dev/null; }
@@ -154,7 +154,7 @@ if command -v strace >/dev/null; then
 	ONCE=("$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --once)
 	CALLS='openat|write|fsync|rename|renameat|renameat2'
 	in_dpu strace -f -qq -o "$LAB_TMP/trace" -e trace="/^($CALLS)\$" "${ONCE[@]}" >/dev/null 2>&1
-	# "call number" of those of the copy and of the folder, and of what comes after
+	# "call number" of the copy's and the folder's calls, and of the calls after them
 	sed -nE "s/^[0-9]+ +(($CALLS)\(.*)/\1/p" "$LAB_TMP/trace" | awk '{
 		call = $0; sub(/\(.*/, "", call); n[call]++
 		if (index($0, "accepted.yaml.new")) mine = 12
@@ -233,7 +233,7 @@ desire 5mbit
 check "then that holds" lab_wait_for 30 rate_is d1 5000000
 policy 5mbit >"$LAB_TMP/five.yaml"
 check "and is kept, once it is in force as a whole" lab_wait_for 30 copy_is "$LAB_TMP/five.yaml"
-# Stopped, it answers nobody: an order that it finds later is of somebody who has gone.
+# While stopped, it answers nobody: an order that it finds later is from a client that is gone.
 orders=$(by_order)
 kill -STOP "$AGENT_PID"
 export BWLIMIT_AUDIT_DIR= # which it may have locked just then

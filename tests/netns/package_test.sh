@@ -64,7 +64,7 @@ else
 	skip "daemons are restarted, bwlimit.service is not" "no systemd runs here"
 fi
 
-# --- the journal: made where the version before had none, and never where it should be there already
+# --- the journal: made if the version before had none, and never if it should exist already
 export BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal
 journal() { "$CTL" --json journal show | jq -r .state; }
 check "an upgrade within versions that keep a journal" shown maint postinst configure 0.2.0
@@ -80,7 +80,7 @@ check "a first installation" shown maint postinst configure
 check "makes one as well" [ "$(journal)" = ok ]
 export BWLIMIT_JOURNAL_DIR=
 
-# --- an upgrade that is refused: the layout of the maps is not what the new version knows
+# --- an upgrade that is refused: the new version does not know the layout of the maps
 mv "$LAB_PINS/maps/bwl_state_v1" "$LAB_PINS/bwl_state_v1"
 check "an upgrade that is refused is no failed installation" shown maint postinst configure 0.0.1
 check "it says that the version before enforces" says "still of version 0.0.1"

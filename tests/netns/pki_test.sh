@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `bwlimit-ctl pki` killed wherever it changes a file, and two of them at once: a node always has a
-# certificate with its key, and what was given out is on record.
+# `bwlimit-ctl pki` is killed wherever it changes a file, and two run at once: a node always has a
+# certificate with its key, and every issued certificate is on record.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../harness/tap.sh
@@ -21,7 +21,7 @@ pki() { "$CTL" pki "$@" --ca "$ca" >"$tmp/out" 2>"$tmp/err"; }
 says() { grep -q -- "$1" "$tmp/out" "$tmp/err" || { note "$(cat "$tmp/out" "$tmp/err")"; false; }; }
 quietly() { "$@" >/dev/null 2>&1; }
 key_of() { openssl x509 -in "$1" -noout -pubkey 2>/dev/null; }
-# The certificate is whole, on record, and one of the keys is its own.
+# The certificate is complete, on record, and belongs to one of the keys.
 pair() { # node
 	local dir=$ca/nodes/$1 key serial
 	serial=$(openssl x509 -in "$dir/x509/$1.pem" -noout -serial) || return
@@ -86,7 +86,7 @@ check "and is told what to do" says 'pki issue tray-9'
 refute "a node that nobody knows cannot be revoked" pki revoke tray-9
 refute "a name with a path in it is none" pki issue ../x
 check "and wrong use" says 'not the name of a node'
-# Who has stolen the authority's key is any tray, in no list of any authority: until there is a new authority.
+# With the authority's stolen key a thief can be any tray, and is on no revocation list: until there is a new authority.
 cp -r "$ca" "$tmp/stolen"
 check "control: by a stolen key the thief is whatever tray he likes" eval \
 	'quietly "$CTL" pki issue tray-66 --ca "$tmp/stolen" && quietly openssl verify -crl_check -CAfile "$ca/ca.pem" -CRLfile "$ca/nodes/tray-7/x509crl/bwlimit.pem" "$tmp/stolen/nodes/tray-66/x509/tray-66.pem"'

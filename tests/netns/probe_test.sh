@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# probe of ports that no card stands behind: what it says of them, when it refuses to try, and that
-# nothing it tried is left, however it ends. What cards say is in unit.probe_card_test and
+# probe on ports without a card: its report, when it refuses to try, and that
+# nothing of a try is left, however it ends. Reports on cards are tested in unit.probe_card_test and
 # tests/vm/03_probe.sh.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -50,7 +50,7 @@ check "IPsec is asked of the uplink alone" \
 check "without --try-hardware nothing is tried" \
 	doc_is '[.features[] | select(.id | startswith("try-"))] == []'
 
-# Queues are the driver's own words: of a veth as many as it was made with, if ethtool says so.
+# The number of queues is the driver's: for a veth, as many as it was made with, if ethtool reports them.
 in_dpu ethtool -L hpf0 rx 1 tx 1 && in_dpu ethtool -L p0 rx 2 tx 1 && probes
 check "one queue is counted against the CPUs" said hpf0 queues '.answer == "1 of " + $cpus'
 check "of an uplink those count that send" said p0 queues '.answer == "1 of " + $cpus'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What an outsider is given of the audit log: proofs of single records, its tiles, cosignatures. Everything is judged
+# What an outsider gets of the audit log: proofs of single records, its tiles, cosignatures. Everything is checked
 # twice, by bwlimit-ctl and by tests/harness/tlog_check.go, which shares no code with it (Go's sumdb/note and
-# sumdb/tlog), while the log is pruned, and after somebody has changed something.
+# sumdb/tlog), while the log is pruned, and after changes.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -13,7 +13,7 @@ if [[ ! -x $(command -v go) || ! -d $gocode/src/golang.org/x/mod/sumdb ]]; then
 	echo '1..0 # SKIP no go, or no golang-golang-x-mod-dev'
 	exit 77
 fi
-# In memory where that can be: a thousand records wait for the disk twice each.
+# In memory if possible: a thousand records wait for the disk twice each.
 tmp=$(mktemp -d "$([[ -w /dev/shm ]] && echo /dev/shm || echo /tmp)/bwl-proof-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 ctl=$build/ctl/bwlimit-ctl mix=$build/tests/harness/bwl-auditmix go=$tmp/tlog_check
@@ -22,14 +22,14 @@ GO111MODULE=off GOFLAGS='' GOPATH=$gocode GOCACHE=$tmp/cache go build -o "$go" "
 rm -rf "$tmp/cache"
 
 quiet() { "$@" >"$tmp/out" 2>"$tmp/err" || { note "$*: $(cat "$tmp/out" "$tmp/err")"; false; }; }
-# With exit code 1: 2 is wrong use.
+# With exit code 1: 2 is wrong usage.
 refused() { "$@" >"$tmp/out" 2>&1; [[ $? -eq 1 ]] || { note "$*: $(<"$tmp/out")"; false; }; }
 says() { # what, command
 	refused "${@:2}" || return
 	grep -q "$1" "$tmp/out" || { note "$(<"$tmp/out")"; false; }
 }
 prove() { "$ctl" audit prove "$@" 2>"$tmp/err"; }
-# Both say yes, or both say no: anything else is a failure of either.
+# Both accept or both refuse: anything else is a fault of one of them.
 both_take() { # proof record [k witness…]
 	local w=() key
 	for key in "${@:4}"; do w+=(--witness "$key"); done
@@ -59,7 +59,7 @@ check "each record is proved, and both verifiers take it" each
 check "a record that the log has not is not proved" says "must be below $records," "$ctl" audit prove "$records"
 check "a proof of another record is refused" both_refuse "$tmp/7.tlog-proof" "$tmp/8.json"
 
-# Each field, and a bit of each hash.
+# Each field, and one bit of each hash.
 printf 'extra AAAA\n' >"$tmp/extra"
 sed "1r $tmp/extra" "$tmp/7.tlog-proof" >"$tmp/with-extra"
 check "extra data, which nobody has signed, changes nothing" both_take "$tmp/with-extra" "$tmp/7.json"
@@ -91,7 +91,7 @@ check "a record of which a letter was changed is refused" both_refuse "$tmp/7.tl
 check "another key of the same name takes nothing" refused "$ctl" audit check-proof "$tmp/7.tlog-proof" --key "$tmp/other.key" --record "$tmp/7.json"
 check "nor does Go's with it" refused "$go" proof "$tmp/7.tlog-proof" "$tmp/other.key" "$tmp/7.json"
 
-# It grows, and is pruned meanwhile; its tiles are written every ten records, so before that.
+# It grows and is pruned meanwhile; its tiles are written every ten records, so before that.
 cp -r "$tmp/log" "$tmp/fork"
 grow() { # to that many
 	local n
@@ -129,7 +129,7 @@ sweep() { # sets how many records have which kind of proof
 check "what the pruned log proves is taken by both, and is what the tiles have; what it cannot it names" sweep
 check "control: some with their bytes, some by their hash alone, and some are refused" test "$line" -ge 10 -a "$hash" -ge 10 -a "$none" -ge 10
 
-# Somebody changes a byte of the tiles, at each kind of file.
+# One byte of the tiles is changed, in each kind of file.
 spoiled() { # file
 	rm -rf "$tmp/spoiled" && cp -r "$tmp/tiles" "$tmp/spoiled"
 	printf '\377' | dd of="$tmp/spoiled/$1" bs=1 seek=300 conv=notrunc 2>/dev/null
@@ -140,7 +140,7 @@ check "a changed entry" spoiled tile/entries/001
 sed -i 's/^\(.\{20\}\)./\1_/' "$tmp/spoiled/checkpoint"
 check "and a changed checkpoint" refused "$go" tiles "$tmp/spoiled" "$tmp/key"
 
-# A history of its own from record 20 on, by the same key.
+# A different history from record 20 on, with the same key.
 quiet "$mix" "$tmp/fork" 20 64 2 2000000
 "$ctl" audit checkpoint --dir "$tmp/fork" >"$tmp/forked"
 check "a log that was forked proves nothing in a tree that others have seen" says "not the one of the checkpoint" "$ctl" audit prove 7 --witnessed "$tmp/forked"
@@ -152,7 +152,7 @@ check "even where it is longer" says forked "$ctl" audit tiles "$tmp/tiles" --di
 check "and nothing is written" test "$before" == "$(find "$tmp/tiles" -type f -exec sha256sum {} + | sort)"
 check "Go finds that the tiles do not begin with it" refused "$go" grown "$tmp/tiles" "$tmp/key" "$tmp/forked"
 
-# Witnesses: of three that are known two must have cosigned.
+# Witnesses: of three known ones two must have cosigned.
 for w in a b c unknown; do "$go" key "example.com/$w" >"$tmp/$w.pub"; done
 cosigned() { # file, witness…
 	local w
@@ -188,7 +188,7 @@ refute "more than there are cannot be demanded" quiet "$ctl" audit check-proof "
 check "tiles take the cosigned checkpoint" quiet "$ctl" audit tiles "$tmp/tiles" --witnessed "$tmp/all"
 check "which stands there" cmp "$tmp/all" "$tmp/tiles/checkpoint"
 
-# A folder that is begun only now, of a log whose junk alone was pruned.
+# A folder that is started only now, for a log of which only junk was pruned.
 fresh() {
 	"$ctl" audit init --dir "$tmp/late" --origin bwlimit/tray-7 >"$tmp/key" 2>/dev/null && quiet "$mix" "$tmp/late" 0 100 30 40000 &&
 		quiet "$ctl" audit tiles "$tmp/late.tiles" --dir "$tmp/late" && quiet "$go" tiles "$tmp/late.tiles" "$tmp/key" &&

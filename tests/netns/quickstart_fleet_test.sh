@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ./quickstart --fleet: every row of it is ok, and nothing of it is left behind, when it ends and when it is interrupted; with
+# ./quickstart --fleet: every row is ok, and nothing is left behind, when it ends or is interrupted; with
 # --keep it stays, until --remove.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Real users: a member of bwlimit-read sees what operators see and changes nothing, a member of bwlimit
-# writes, and whoever is in neither group gets nothing.
+# can write, and a user in neither group gets nothing.
 set -uo pipefail
-# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+# The test's own groups: a private file mounted over /etc/group, only in its own mount namespace.
 if [[ ! -v READERS_UNSHARED ]]; then
 	READERS_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
@@ -36,7 +36,7 @@ quiet() { "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 says() { grep -q -- "$1" "$LAB_TMP/out" "$LAB_TMP/err"; }
 fails() { ! "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 
-# In this order: an attach that knows of no groups must work too.
+# In this order: an attach without groups must work, too.
 "$CTL" journal init >/dev/null
 "$CTL" audit init >/dev/null
 check "attach makes the pins" lab_attach
@@ -134,7 +134,7 @@ check "the policy is what it was" [ "$before" = "$("$CTL" --json policy show | j
 state() { [[ $("$CTL" --json peer show d1 | jq -r .state) == "$1" ]]; }
 check "the peer is not revoked" eval '! state revoked && ! state silent'
 
-# --- a kernel below 5.19, where only root may call bpf() at all: bwlimitd reads and does it
+# --- a kernel below 5.19, where only root may call bpf() at all: bwlimitd does it for them
 old() { as "$1" env BWL_REFUSE_USERS=1 LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-refuse.so" "${@:2}"; }
 check "on a kernel below 5.19 bwlimitd reads for a reader" run old $READERS "$CTL" peer list
 check "what it reads" says d1
@@ -254,7 +254,7 @@ check "while bwlimitd hangs an operator's revocation closes" state revoked
 kill -CONT "$LAB_PID"
 check "root grants again after that" run "$CTL" grant d1 rate 8mbit reason test
 
-# --- with bwlimitd dead: closing by the maps alone
+# --- with bwlimitd dead: closing through the maps only
 lab_stop "$LAB_PID"
 quiet writer "$CTL" revoke d1
 check "with bwlimitd dead an operator revokes by the maps" state revoked

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What was closed stays closed over a reboot (docs/journal.md): promise 9. A reboot here: everything is
-# killed, the pins, links and qdiscs go, and attach comes with the same policy file and state directory.
+# killed, pins, links and qdiscs are removed, and attach runs with the same policy file and state directory.
 #
-# First each closure by itself, judged by the maps and by marked packets at the receiver, in both families,
-# with a granted peer as the control. Then revoke, grant and attach killed at system calls: KILLS of each by
+# First each closure separately, judged by the maps and by marked packets at the receiver, in both families,
+# with a granted peer as the control. Then revoke, grant and attach are killed at system calls: KILLS of each by
 # sample (default 4), KILL_ALL=1 at every one, which takes an hour. Then reboots at random moments of random
-# commands, some with an attach that is killed too: never more open than before, and what a tool had
+# commands, some with an attach that is also killed: never more open than before, and what a tool had
 # acknowledged holds. REBOOT_ONLY=1 REBOOTS=200 is the long run (default 5). REBOOT_SEED repeats what was drawn.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -133,7 +133,7 @@ closures() {
 	check "for good: the peer's" test "$(rate_of d1)" = 10000000
 	check "and the zone's" test "$("$CTL" --json zone list | jq '.zones[0].rate_bits_per_second')" = 50000000
 
-	# The disk does not take it.
+	# The disk fails.
 	mount -t tmpfs -o size=16k,ro none "$STATE/journal"
 	refute "where the journal cannot be written revoke fails" ctl revoke d1
 	check "and says until when it holds" grep -q 'until reboot' "$LAB_TMP/ctl"
@@ -160,7 +160,7 @@ closures() {
 	reboot
 	ctl grant d1 reason again
 
-	# A record in the middle that does not read; the end cut off.
+	# A record in the middle that cannot be read; the end truncated.
 	ctl revoke d2
 	cp -a "$STATE/journal" "$LAB_TMP/whole"
 	printf X | dd of="$STATE/journal/log" bs=1 seek=300 conv=notrunc status=none
@@ -180,8 +180,8 @@ closures() {
 }
 [[ ${REBOOT_ONLY:-0} -eq 1 ]] || closures
 
-# Killed at system calls that open, write, lock or reach a map: all calls of a run that is left alone are
-# numbered, and KILLS of them drawn, half of them of the journal's file calls, the others of all.
+# Killed at system calls that open, write, lock or reach a map: all calls of an undisturbed run are
+# numbered, and KILLS of them drawn, half of them from the journal's file calls, the others from all.
 CALLS='openat|pwrite64|fdatasync|fsync|flock|fallocate|rename|renameat|renameat2|bpf'
 points() { # command…: "call number" lines
 	local all=$LAB_TMP/points draw=$RANDOM # not in a subshell, which has a RANDOM of its own
@@ -238,13 +238,13 @@ fi
 ctl grant d1 reason reset
 ctl grant d2 reason reset
 
-# Random moments. What may hold after the reboot: per question, what held before the command, and, where it
-# was not acknowledged, what it would have made; acknowledged, that alone. Never more open than both.
+# Random moments. What may be in force after the reboot: for each question, the state before the command or, if it
+# was not acknowledged, the state after it; if acknowledged, only that. Never more open than both.
 RANDOM=$SEED
 declare -A is=([d1]=live [d2]=live [stop]=0 [clamp]=0 [rate]=10 [zone]=50)
 declare -A new
 bad=0 acked=0 killed_n=0 boots=0
-# What a command makes of the model, in `new`.
+# The command's effect on the model, in `new`.
 model() {
 	local k
 	new=()
@@ -284,7 +284,7 @@ actual() {
 	now[zone]=$(($("$CTL" --json zone list | jq '.zones[0].rate_bits_per_second') / 1000000))
 }
 declare -A now
-# Boots that do not come to their end: attach is killed, and what is closed by the model does not pass then.
+# Boots that do not complete: attach is killed, and what the model has closed does not pass then.
 boots_cut() {
 	local pid q part=$((RANDOM % BOOT_MS))
 	power_off
@@ -337,7 +337,7 @@ for ((i = 0; i < ${REBOOTS:-5}; i++)); do
 		is[$q]=${now[$q]}
 	done
 	[[ $((i % 10)) -ne 9 ]] || note "$((i + 1)) reboots, $bad bad, $SECONDS s"
-	# and the packets say the same
+	# and the packets agree
 	for q in 1 2; do
 		if [[ ${is[stop]} -eq 0 && ${is[clamp]} -eq 0 && ${is[d$q]} == live ]]; then
 			ready $q || { note "reboot $i: d$q should pass"; bad=$((bad + 1)); }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The end of the audit log and its newest checkpoint, for members of bwlimit-read and nobody else: left by bwlimitd, with no
-# more rights than its unit has, whoever appended; served by bwlimit-web.
+# The end of the audit log and its newest checkpoint, readable for members of bwlimit-read and nobody else: kept by bwlimitd, with
+# only its unit's rights, whoever appended; served by bwlimit-web.
 set -uo pipefail
-# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+# The test's own groups: a private file mounted over /etc/group, only in its own mount namespace.
 if [[ ! -v WEB_UNSHARED ]]; then
 	WEB_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# `default: reject`: real programs of a host hear at once that they may not go there; nobody else hears it.
+# `default: reject`: real programs of a host learn at once that their packets may not go there; nobody else learns it.
 set -uo pipefail
 LAB=bwl-reject-$$ LAB_DESTS=2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
@@ -17,8 +17,8 @@ policy() { # word; d1 is a peer, d2 is not
 		lab_peer one 1 'grant: { rate: 1gbit }'
 	) | lab_apply
 }
-# What curl says of a TCP connection, by IPv4 and IPv6. 7: refused; 28: nobody has answered for 3 s. Over veth the
-# answer to a SYN comes while the socket is still in connect(): IPv6 heeds that to the second SYN, a second later.
+# curl's exit code for a TCP connection, by IPv4 and IPv6. 7: refused; 28: no answer for 3 s. Over veth the
+# answer to a SYN arrives while the socket is still in connect(): IPv6 obeys the one to the second SYN, a second later.
 connects() { # n, both must end with
 	local to pids=() pid ends=()
 	for to in "$(lab_dest4 "$1")" "[$(lab_dest6 "$1")]"; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An old copy of the whole state directory, put in place while the DPU is off, opens nothing where a TPM (swtpm)
+# An old copy of the whole state directory, restored while the DPU is off, opens nothing if a TPM (swtpm)
 # has a counter for it (docs/journal.md): attach finds it before a host port opens, or leaves the maps closed for
-# bwlimitd to find it. The state as it was opens what was open, and nothing else: the control of each.
+# bwlimitd to find it. The current state opens what was open, and nothing else: the control for each case.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-roll-$$ LAB_DESTS=2
@@ -39,7 +39,7 @@ agent() {
 attaches() { attach && ctl heartbeat; }
 warns() { grep -q "$1" "$LAB_TMP/err"; }
 switch() { [[ $("$LOAD" status --json | jq -r .switch) == "$1" ]]; }
-# What is there now is bound to what the TPM counts.
+# The current state is bound to the TPM's counter.
 is_bound() { cmp -s "$STATE/journal/bound" "$LAB_TMP/bound" && return 1; cp "$STATE/journal/bound" "$LAB_TMP/bound"; }
 moves() { # what of the journal is done; until it is bound
 	cp "$STATE/journal/bound" "$LAB_TMP/bound"
@@ -72,7 +72,7 @@ check "a peer that nobody revoked passes" ready 2
 power_off
 copy old
 
-# What was closed since: d2, and d1 was granted.
+# Closed since then: d2; and d1 was granted.
 check "the state as it was attaches" attaches
 check "by itself: nobody else is to judge" switch running
 refute "without a warning" warns journal
@@ -103,14 +103,14 @@ check "who was granted last passes" ready 1
 check "who was revoked last does not" is_closed 2
 power_off
 
-# The ledger as it is, the journal's folder of old: found by what it is bound to.
+# The current ledger with the old journal folder: found by its binding.
 rm -rf "$STATE/journal" && cp -a "$LAB_TMP/old/journal" "$STATE/journal"
 attaches
 check "an old copy of the journal alone: attach says so" warns 'cannot be trusted.*old copy'
 check "and everything is closed" is_closed 2
 power_off
 
-# Without its TPM attach cannot say it.
+# Without its TPM attach cannot tell.
 put now
 tpm_down
 attaches
@@ -128,7 +128,7 @@ check "who was granted last passes" ready 1
 check "who was revoked last does not" is_closed 2
 power_off
 
-# The journal of old without what it is bound to, and the ledger as it is, which knows.
+# The old journal without its binding, and the current ledger, which knows.
 rm -r "$STATE/journal" && cp -a "$LAB_TMP/old/journal" "$STATE/journal" && rm "$STATE/journal/bound"
 attaches
 check "an old journal that is bound to none: attach cannot say it" warns 'not bound to it'
@@ -138,7 +138,7 @@ check "which finds it by the ledger" lab_wait_for 20 said alert journal 'cannot 
 check "what it has open is closed" is_closed 2
 power_off
 
-# The whole of old again.
+# The whole old state again.
 tpm_down
 put old
 attaches
@@ -151,7 +151,7 @@ check "what it has open is closed" is_closed 2
 check "for who looks it is cut" journal '.state == "cut"'
 power_off
 
-# The TPM answers the second attach only; the first has put in force what the old copy has open.
+# The TPM answers only the second attach; the first one has put in force what the old copy has open.
 tpm_down
 put old
 attaches
@@ -167,7 +167,7 @@ check "but a grant opens it" ctl grant d2 reason control
 check "as packets show" ready 2
 power_off
 
-# Attach finds it, and comes to no policy: a new journal knows of nothing that was open.
+# Attach finds it, and reaches no policy: a new journal does not know what was open.
 put old
 in_dpu "$LOAD" attach --drill --max-peers 64 --host hpf0 --uplink p0 >"$LAB_TMP/out" 2>"$LAB_TMP/err"
 check "attach without a policy finds it" warns 'cannot be trusted.*old copy'
@@ -213,7 +213,7 @@ check "who was granted passes" ready 1
 check "who was not does not" is_closed 2
 power_off
 
-# A hand says that there is no TPM any more.
+# An operator states that there is no TPM any more.
 tpm_down
 BWLIMIT_TPM=none attaches
 check "BWLIMIT_TPM=none: nobody is asked" switch running

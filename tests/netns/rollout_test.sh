@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A rollout to two hundred trays, by the real bwlimit-controller and a real etcd: who is in which stage, how long a stage lasts,
-# what stops it and how far it had come, and what needs no stages. Trays are played by tests/harness/fake_trays.py.
-# Debian's etcd has known holes: it is taken with --accept-etcd-holes here.
+# A rollout to two hundred trays, by the real bwlimit-controller and a real etcd: which trays are in which stage, how long
+# a stage lasts, what stops it and how far it got, and what needs no stages. Trays are simulated by
+# tests/harness/fake_trays.py.
+# Debian's etcd has known vulnerabilities: it is accepted here with --accept-etcd-holes.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -50,14 +51,14 @@ says() { since | grep -qE -- "$1"; }
 is() { [[ $1 == "$2" ]] || { note "$1, not $2"; return 1; }; }
 stages() { since | jq -rs '.[] | select(.event == "rollout") | .subject' | awk '{ printf "%s ", $2 }'; }
 salt() { etcdctl_as root get --print-value-only "$PREFIX/all/doc/rollout/base" | jq -r .payload | base64 -d | jq -r .salt; }
-# Where each tray stands: "TRAY PLACE".
+# Each tray's place: "TRAY PLACE".
 places() { # salt
 	/usr/bin/python3 -c 'import hashlib, sys
 for i in range(int(sys.argv[2])):
     name = f"tray-{i:03}"
     print(name, int(hashlib.sha256((sys.argv[1] + name).encode()).hexdigest()[:8], 16) % 100)' "$1" "$TRAYS"
 }
-# Each tray took the version at the first stage above its place, and no sooner; of those below `most` (100) alone.
+# Each tray took the version in the first stage above its place, and no sooner; only trays below `most` (100).
 as_placed() { # version [most]
 	local most=${2:-100}
 	places "$(salt)" | awk -v most="$most" '{ at = $2 < 10 ? 10 : $2 < 25 ? 25 : $2 < 50 ? 50 : 100 } at <= most { print $1, at }' >"$ETCD_DIR/want"
@@ -67,7 +68,7 @@ as_placed() { # version [most]
 near() { # number, per cent of all: the salt is one that comes near it
 	[[ $1 -ge $((TRAYS * $2 * 8 / 1000)) && $1 -le $((TRAYS * $2 * 12 / 1000)) ]] || { note "$1 of $TRAYS"; return 1; }
 }
-# As the controller says its times: no stage is shorter than its soak.
+# By the controller's own times: no stage is shorter than its soak.
 soaked() {
 	since | jq -es --argjson soak "$SOAK" '[.[] | select(.event == "rollout" or .event == "rolled-out") | .time | sub("\\.[0-9]+"; "") | fromdateiso8601] |
 		length == 5 and ([.[1:], .[:-1]] | transpose | map(.[0] - .[1]) | all(. >= $soak - 1))' >/dev/null

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A real Prometheus asks a real bwlimit-web: by HTTP on loopback, and as the example of monitoring/ has it, by the management
+# A real Prometheus scrapes a real bwlimit-web: by HTTP on loopback, and, as in the example of monitoring/, through the management
 # network with certificates on both sides. What bwlimit-ctl counts arrives; without a certificate nothing does.
 set -uo pipefail
-# The groups and the names of hosts are this test's own, for its own mounts alone.
+# The test's own groups and host names, only in its own mount namespace.
 if [[ ! -v WEB_UNSHARED ]]; then
 	WEB_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
@@ -48,7 +48,7 @@ WEB_PID='' WEB_AT=10.250.0.1:9650 # a second one, beside the first
 check "another one by the management device, with certificates" web_start --host $host --ca "$pki/bwlimit-ca.pem" \
 	--cert "$pki/web.pem" --key "$pki/web.key"
 
-# The example, with this test's places; and who asks on loopback, and without a certificate.
+# The example, with this test's paths; and scrapers on loopback, and without a certificate.
 {
 	sed -e "s,/etc/prometheus/,$pki/,; s,/usr/share/bwlimit,$source_dir,; s,15s,1s," \
 		-e 's,/monitoring/monitoring,/monitoring,' "$source_dir/monitoring/prometheus/scrape.yml"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bwlimit-sync serves the tray's numbers: to a controller's certificate alone, by GET alone, bounded, and with
-# no rights but that of asking bwlimitd for them. Everything that is refused has its positive control.
+# bwlimit-sync serves the tray's numbers: only to a controller's certificate, only by GET, bounded, and with
+# only the right to ask bwlimitd for them. Everything that is refused has its positive control.
 set -uo pipefail
-# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+# The test's own groups: a private file mounted over /etc/group, only in its own mount namespace.
 if [[ ! -v SERVE_UNSHARED ]]; then
 	SERVE_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
@@ -131,7 +131,7 @@ big() { get controller /v1/stats -H "X-Large: $head"; [[ $(cat "$LAB_TMP/code") 
 check "a head of 20 000 bytes is refused" big
 check "control: after all that it answers" gets 200 controller /v1/stats
 
-# Requests with bytes changed, left out, and put in, each on a connection of its own, by a controller.
+# Requests with bytes changed, left out and inserted, each on a separate connection, by a controller.
 serve
 mangled() {
 	nsenter --net="/run/netns/$LAB-dpu" /usr/bin/python3 - "$pki" 300 <<'P'
@@ -180,7 +180,7 @@ many() { # requests that were refused as too many
 }
 check "more than one request a second, in the end, is too many" many
 check "control: a little later it answers" lab_wait_for 10 gets 200 controller /v1/usage
-# Eight connections that say nothing take all places, for ten seconds and no longer.
+# Eight silent connections take all places, for ten seconds and no longer.
 slow() {
 	local i
 	for ((i = 0; i < 8; i++)); do

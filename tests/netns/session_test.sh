@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sessions by the management port, IPv4 and IPv6, with data in both directions, stay through attach, upgrade, crashes
+# Sessions through the management port, IPv4 and IPv6, with data in both directions, survive attach, upgrade, crashes
 # (SIGKILL of attach, upgrade and detach at every change of a rule), bwlimitd's repairs, detach and attach again.
-# A session that ends, once, ends the test: nothing is connected anew. New ones can be made at each point, too.
+# A session that ends once fails the test: none is opened again. New ones can be opened at each point, too.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-session-$$ LAB_DESTS=1 LAB_MGMT=1
@@ -44,7 +44,7 @@ alive() { went_on n4 && went_on n6 && anew $four 2204 && anew $six 2206; }
 attach=(attach --host hpf0 --uplink p0 --max-peers 64 --fresh-volume)
 lab_wait_for 10 test -e "$LAB_TMP/n6" && lab_wait_for 10 test -e "$LAB_TMP/n4"
 
-# At calls that change a rule, of which one of four is drawn; killed on entry, so the call is not made.
+# At calls that change a rule, of which one in four is drawn; killed at the entry, so the call is not executed.
 rule_calls() { # command…: the numbers of these calls among all sendto
 	in_dpu nice -n -10 strace -f -qq -s 64 -e trace=sendto -o "$LAB_TMP/trace" "$LOAD" "$@" >/dev/null 2>&1
 	grep -o 'sendto(.*' "$LAB_TMP/trace" | grep -n 'RTM_\(NEW\|DEL\)RULE' | cut -d: -f1
@@ -63,7 +63,7 @@ killed() { # sentence, begin, command…
 }
 detached() { [[ ! -d $LAB_PINS ]] || lab_load detach; }
 attached() { lab_load "${attach[@]}" --management mgmt0; }
-# An older version's rules: of a DPU whose maps know of no lock.
+# An older version's rules: of a DPU whose maps have no lock.
 without_rules() {
 	attached
 	for f in -4 -6; do
@@ -99,7 +99,7 @@ lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/none.yaml" --state-dir "$LAB_TMP/st
 agent=$LAB_PID
 lab_wait_for 10 grep -q '"start"' "$LAB_TMP/agent"
 whole() { [[ $(ip_in dpu rule | grep -c '^[1-6]:') -ge 8 && $(ip_in dpu -6 rule | grep -c '^[1-6]:') -ge 8 ]]; }
-# As many as there are: until none is left would be a race with who puts them back, without an end.
+# As many as there are: removing them until none is left would be an endless race with the program that restores them.
 for f in -4 -6; do
 	for n in 3 2 1 4; do
 		for _ in $(ip_in dpu $f rule | grep "^$n:" | cut -d: -f1); do ip_in dpu $f rule del pref $n 2>/dev/null; done

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A tray's status, signed by the key of its audit log, with the real programs: bwlimitd signs, bwlimit-sync hands on,
-# etcd keeps, bwlimit-controller and people's commands verify. Who has stolen the tray's certificate of the store writes
-# another status, an old one, another tray's: each is refused and told, and what the tray says itself is believed on.
+# A tray's status, signed by the key of its audit log, with the real programs: bwlimitd signs, bwlimit-sync passes it on,
+# etcd stores it, bwlimit-controller and people's commands verify it. A thief of the tray's store certificate writes
+# another status, an old one, another tray's: each is refused and reported, and the tray's own status is still believed.
 set -uo pipefail
 LAB=bwl-signedstatus-$$ LAB_DESTS=2
 # shellcheck source=../harness/controller_lab.sh

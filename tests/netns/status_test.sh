@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What bwlimitd says of its tray: the audit log's newest checkpoint, and a proof from the one that was cosigned last,
-# which somebody without the log can check; the ledger's number; the SAs that the policy wants and the kernel lacks.
+# bwlimitd's status of its tray: the audit log's newest checkpoint, and a proof from the one that was cosigned last,
+# which can be checked without the log; the ledger's number; the SAs that the policy wants and the kernel lacks.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-status-$$ LAB_DESTS=2
@@ -42,7 +42,7 @@ grow() { # how many records
 }
 more() { said "$from" && (($(size) > from)); }
 check "control: the log grows" eval 'grow 5; lab_wait_for 20 more'
-# What `audit checkpoint --from` prints, out of a status.
+# The output of `audit checkpoint --from`, made from a status.
 request() { { echo "old $1"; value '.proof.hashes[]'; echo; note_of; } >"$LAB_TMP/request"; }
 proven() { # from, with the checkpoint of that size in told
 	said "$1" && [[ $(value .proof.from) == "$1" ]] && request "$1" &&

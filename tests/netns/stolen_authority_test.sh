@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two rows of docs/fleet.md's tables of what a thief can do: the key of the authority of all certificates of the store, and
-# a store that hides a revocation from the tray and the controllers alike. A real etcd, bwlimit-controller, bwlimit-sync
+# Two rows of docs/fleet.md's tables of what a thief can do: with the key of the authority of all the store's certificates, and
+# with a store that hides a revocation from both the tray and the controllers. A real etcd, bwlimit-controller, bwlimit-sync
 # and bwlimitd, and packets.
 set -uo pipefail
 LAB=bwl-stolen-$$ LAB_DESTS=2

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A store that is full: three members of a real etcd whose quota is 4 MiB raise the alarm NOSPACE and refuse each write.
-# Everybody who writes says so, with what to do; what is in force is read on, and ends at the floor when its time is over;
-# after the store has room again all goes on, and nothing that was in it is lost.
+# A full store: three members of a real etcd with a quota of 4 MiB raise the alarm NOSPACE and refuse each write.
+# Every writer reports it, with what to do; what is in force can still be read, and ends at the floor when its time is over;
+# once the store has room again everything continues, and nothing that was in it is lost.
 set -uo pipefail
 LAB=bwl-full-$$ LAB_DESTS=2 ETCD_N=3
 # shellcheck source=../harness/controller_lab.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A server that answers what no etcd answers: each call ends with an error that says why, soon, and
-# within its memory. tests/harness/h2_server.py is the server; `status` is the call.
+# A server that answers as no etcd does: each call soon ends with an error that gives the reason, within
+# its memory limit. tests/harness/h2_server.py is the server; `status` is the call.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}

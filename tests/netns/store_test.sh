@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bwlimit-sync and etcd: three members in namespaces, whatever happens to them. What counts is what the one
-# in bwlimitd's place (tests/harness/fake_bwlimitd.py) was given: the right bytes, in the right order, once.
-# Debian's etcd has known holes: it is taken with --accept-etcd-holes here, and refused without.
+# bwlimit-sync and etcd: three members in namespaces, whatever happens to them. What counts is what the program
+# in place of bwlimitd (tests/harness/fake_bwlimitd.py) was given: the right bytes, in the right order, once.
+# Debian's etcd has known vulnerabilities: it is accepted here with --accept-etcd-holes, and refused without.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -48,7 +48,7 @@ says() { grep -qE -- "$1" "$ETCD_DIR/out"; }
 same() { [[ $1 == "$2" ]] || { note "$1"; return 1; }; }
 count() { compgen -G "$got/*-$1" | wc -l; }
 asked() { grep -oE 'to https://10\.77\.[0-9]' "$ETCD_DIR/out" | tail -n 1 | grep -oE '[0-9]$'; } # which member
-# A document that is published arrives, within so many seconds.
+# A published document arrives within this many seconds.
 arrives() { # seconds name
 	local name=revocation-$2
 	echo "$2" | await 10 publish_from "$2" || { note "not published"; return 1; }
@@ -78,7 +78,7 @@ refute "and nothing of it is handed over" has 'root-1'
 note "Handing over"
 sync_start --accept-etcd-holes --json
 check "all is handed over" await 10 has grant-g
-# libcurl 7.88 takes answers apart that come beside a watch on the same connection.
+# libcurl 7.88 mixes up answers that arrive next to a watch on the same connection.
 connections() { in_net ss -Htnp state established "dport = :2379" | grep -c "pid=${ours[sync]},"; }
 check "the watch has a connection of its own" same "$(connections)" 2
 check "by kind, what closes first" same "$(cd "$got" && printf '%s ' 0*)" \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Who reads the data plane's events: bwlimitd for its log and for any number of `watch`, each with a filter of its
-# own; one that hangs holds up nobody and is told what it lost; without bwlimitd one `watch` reads by itself.
+# Readers of the data plane's events: bwlimitd for its log and for any number of `watch`, each with its own
+# filter; one that hangs delays no other and is told what it lost; without bwlimitd one `watch` reads by itself.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-subscribe-$$ LAB_DESTS=1
@@ -22,7 +22,7 @@ SOCKET=/run/bwlimit/$LAB.events
 
 in_dpu "$CTL" policy apply --yes "$LAB_TMP/desired.yaml" >/dev/null 2>&1 || exit 1
 
-# In the background; NAME is then what it printed, NAME.err what it said beside that, and $LAB_PID its id.
+# In the background; NAME is then its output, NAME.err its messages, and $LAB_PID its id.
 reader() { # name, arguments of watch…
 	lab_bg "$1" dpu "$CTL" --json watch "${@:2}"
 }
@@ -66,7 +66,7 @@ check "when bwlimitd comes it lets go" follows alone
 check "and sees what happens by it" lab_wait_for 10 until_got alone spoofed-source spoofed
 check "the log of bwlimitd gets its own" lab_wait_for 10 said spoofed-source
 
-# --- readers with filters, beside the log
+# --- readers with filters, next to the log
 reader new --event new-destination --port hpf0
 new=$LAB_PID
 reader spoof --event spoofed-source,gate
@@ -168,7 +168,7 @@ done
 lab_stop "$AGENT_PID"
 check "its socket goes with it" test ! -e "$SOCKET"
 
-# --- the log hangs: a pipe that nobody reads, and that is full
+# --- the log hangs: a full pipe without a reader
 mkfifo "$LAB_TMP/pipe"
 exec 8<>"$LAB_TMP/pipe"
 in_dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state" --json >"$LAB_TMP/pipe" 2>/dev/null 8>&- &

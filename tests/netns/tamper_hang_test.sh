@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A sign of tampering closes the map while everything that comes after hangs: the reader of the log, the
-# disk of the ledger and of the audit log (every fsync, and it is full), and charon, where the kernel has
-# IPsec. BWL_LIMIT_MS (tests/vm/95_tamper, under --icount): from the sign to the closed map, at most.
+# A sign of tampering closes the map even if everything after that hangs: the reader of the log, the
+# disk of the ledger and of the audit log (every fsync, and it is full), and charon, if the kernel has
+# IPsec. BWL_LIMIT_MS (tests/vm/95_tamper, under --icount): maximum time from the sign to the closed map.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-hang-$$ LAB_DESTS=1
@@ -19,7 +19,7 @@ mount -t tmpfs -o size=4m bwl-hang "$disk" || exit 1
 trap '[[ -z $reader ]] || kill -KILL "$reader"; umount -l "$disk"; rm -f "$VICI"; lab_down' EXIT
 VICI='' reader=''
 
-# A charon that listens, and neither accepts nor answers.
+# A charon that listens, but neither accepts nor answers.
 if modprobe -a xfrm_interface esp4 2>/dev/null && [[ ! -e /run/charon.vici ]]; then
 	VICI=/run/charon.vici
 	lab_bg charon dpu python3 -c "import socket, time
@@ -44,7 +44,7 @@ mkdir -p "$LAB_TMP/class/hwmon/hwmon0" "$LAB_TMP/sys"
 ln -s "$LAB_TMP/sys/class/net" "$LAB_TMP/class/net" # of the agent's network namespace
 alarm=$LAB_TMP/class/hwmon/hwmon0/intrusion0_alarm
 echo 0 >"$alarm"
-# What the DPU itself would say of IPv6 when a link comes up is stopped by the last gate: no sign here.
+# The DPU's own IPv6 messages when a link comes up are stopped by the last gate: not a sign here.
 lab_sysctl dpu net.ipv6.conf.p0.disable_ipv6=1
 ip_in dpu route replace 10.101.0.0/24 via 192.0.2.254
 
@@ -53,7 +53,7 @@ audited() { # input
 	BWLIMIT_AUDIT_DIR=$disk/audit "$CTL" audit show 2>/dev/null | grep "$1: .*action revoke" >/dev/null
 }
 
-# The log goes to a pipe, whose reader is stopped later, and which is filled then.
+# The log goes to a pipe, whose reader is stopped later; then the pipe is filled.
 mkfifo "$LAB_TMP/pipe"
 exec 8<>"$LAB_TMP/pipe"
 cat <"$LAB_TMP/pipe" 8>&- >"$LAB_TMP/log" &
@@ -65,7 +65,7 @@ nsenter --net="/run/netns/$LAB-dpu" unshare -m sh -c 'mount -t sysfs sysfs "$0/s
 agent=$!
 LAB_PIDS+=("$agent")
 check "the agent runs, and the grant is live" lab_wait_for 30 state live
-# The links have been read when one that comes is seen: neighbours are read in the same order.
+# Once a new link is seen the links have been read: neighbours are read in the same order.
 seen() {
 	ip_in dpu neigh replace 192.0.2.77 lladdr "02:00:00:00:00:0$((RANDOM % 9))" dev p0 nud permanent
 	grep -q '"event":"tamper".*neighbour' "$LAB_TMP/log"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Signs of hands on the machine: bwlimitd does what the policy's `tamper` says, first to the map, then it
-# tells. Carrier, neighbour and port by a real veth; the chassis by a folder in place of hwmon's.
+# Signs of tampering with the machine: bwlimitd does what the policy's `tamper` says, first in the map, then it
+# reports. Carrier, neighbour and port by a real veth; the chassis by a directory in place of hwmon's.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-tamper-$$ LAB_DESTS=1
@@ -22,7 +22,7 @@ desired() { # tamper, heartbeat
 }
 state() { [[ $("$CTL" --json peer show "${2:-d1}" | jq -r .state) == "$1" ]]; }
 said() { grep -q "\"event\":\"tamper\".*$1" "$LAB_TMP/agent"; }
-# A /sys/class of our own, where only the agent sees it: not every machine has a hwmon.
+# Our own /sys/class, visible only to the agent: not every machine has a hwmon.
 mkdir -p "$LAB_TMP/class/hwmon/hwmon0" "$LAB_TMP/sys"
 ln -s "$LAB_TMP/sys/class/net" "$LAB_TMP/class/net" # of the agent's network namespace
 echo 0 >"$LAB_TMP/class/hwmon/hwmon0/intrusion0_alarm"
@@ -37,7 +37,7 @@ start() { # tamper, heartbeat
 	agent=$LAB_PID
 	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
 	lab_wait_for 30 state live || note "the peer is not granted" "$(cat "$LAB_TMP/agent" "$LAB_TMP/agent.err")"
-	# the links have been read when one that comes is seen: neighbours are read in the same order
+	# once a new link is seen the links have been read: neighbours are read in the same order
 	ip_in dpu neigh replace 192.0.2.77 lladdr 02:00:00:00:00:01 dev p0 nud permanent
 	ip_in dpu neigh replace 192.0.2.77 lladdr 02:00:00:00:00:02 dev p0 nud permanent
 	lab_wait_for 30 said 'neighbour: a neighbour on p0 is now 02:00:00:00:00:02'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # bwlimit-ctl tap: the headers of one peer's packets, and nothing else, as tshark, capinfos and tcpdump read them;
-# as many frames and bytes as the flow records have. It ends by itself, and is in the audit log.
+# as many frames and bytes as in the flow records. It ends by itself, and is in the audit log.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-tap-$$ LAB_DESTS=2
@@ -107,7 +107,7 @@ check "the file is its owner's alone" test "$(stat -c %a "$LAB_TMP/sink.pcapng")
 check "the audit log has its beginning and its end" eval \
 	'"$CTL" audit show | grep -q "tap of peer sink for 1m: headers alone" && "$CTL" audit show | grep -q "tap of peer sink ended: [0-9]* frames, 0 lost"'
 
-# By itself, whatever becomes of it.
+# It ends by itself, whatever happens to it.
 sockets() { in_dpu sh -c 'tail -n +2 /proc/net/packet' | wc -l; }
 before=$(sockets)
 SECONDS=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A person's key on a PKCS#11 token (SoftHSM): it signs and approves as one in a file does, its PIN is nowhere
-# that others read, and a wrong one is said to be wrong.
+# A person's key on a PKCS#11 token (SoftHSM): it signs and approves like one in a file, its PIN is nowhere
+# readable to others, and a wrong PIN is reported as such.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 # shellcheck source=../harness/tap.sh
@@ -20,7 +20,7 @@ echo 471147 >"$tmp/pin"
 echo 471148 >"$tmp/wrong"
 token() { pkcs11-tool --module $module --token-label alice --login --pin 471147 "$@" 2>&1; }
 uri() { echo "pkcs11:token=alice;object=${2:-bwlimit}${1:+?pin-source=file:$tmp/$1}"; } # [file of the PIN] [key]
-# Without a terminal, as a service has none.
+# Without a terminal, like a service.
 ctl() { setsid "$CTL" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
 says() { grep -qE -- "$1" "$tmp/out" "$tmp/err" || { note "$(cat "$tmp/out" "$tmp/err")"; false; }; }
 refused() { # what it says, command…
@@ -85,7 +85,7 @@ check "one in a file that others read is refused" refused "users other than its 
 chmod 600 "$tmp/pin"
 check "a file that is not there is named" refused "cannot read the PIN in $tmp/none" key show "$(uri none)"
 check "without a terminal and a file there is nobody to ask" refused "no terminal" key show "$(uri)"
-# At a terminal of its own: what is typed, then what was shown.
+# At a separate terminal: what is typed, then what was shown.
 terminal() { # PIN command…
 	/usr/bin/python3 - "$@" <<'END'
 import os, pty, sys
@@ -110,7 +110,7 @@ END
 check "at a terminal it is asked for" eval 'terminal 471147 "$CTL" key show "$(uri)" >"$tmp/out" 2>"$tmp/err" && says "PIN of the token alice" && says "$alice"'
 refute "and not shown" grep -q 471147 "$tmp/out"
 check "a wrong one is asked for once" eval '! terminal 471148 "$CTL" key show "$(uri)" >"$tmp/out" 2>"$tmp/err" && says "refuses this PIN"'
-# The unit starts what ends with 3 no more (RestartPreventExitStatus=); of the key it comes to nothing else.
+# The unit does not restart a program that ends with 3 (RestartPreventExitStatus=); it gets no further than the key.
 controller() { "${CTL%/ctl/*}/fleet/controller/bwlimit-controller" --servers https://127.0.0.1:1 --ca "$tmp/root" --cert "$tmp/root" --key "$tmp/bob.pem" --root "$tmp/root" --online-key "$1" >"$tmp/out" 2>"$tmp/err"; }
 ends() { local code; "${@:2}"; code=$?; [[ $code == "$1" ]] || { note "$code: $(cat "$tmp/err")"; false; }; }
 check "a controller whose key's PIN is not tried ends with 3" ends 3 controller "$(uri wrong)"

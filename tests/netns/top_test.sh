@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bwlimit-ctl top on a pseudo terminal of 80 and of 120 columns: what it shows, what keys do, and that the
-# terminal is as it was, however it ends. And --sort and --filter for pipes.
+# bwlimit-ctl top on a pseudo terminal of 80 and of 120 columns: its output, its keys, and that the
+# terminal is restored, however it ends. Also --sort and --filter for pipes.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-top-$$ LAB_DESTS=2

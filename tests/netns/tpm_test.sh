@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The real agent, real traffic and a TPM 2.0 (swtpm): the ledger goes on over reboots, an old copy of it
-# gives nothing back, and without its TPM nothing is released. What is killed when, and other TPMs:
+# The real agent, real traffic and a TPM 2.0 (swtpm): the ledger continues over reboots, an old copy of it
+# gives nothing back, and without its TPM nothing is released. Kills at any time, and other TPMs:
 # tests/unit/agent/anchor_test.c.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
@@ -28,7 +28,7 @@ agent() {
 	AGENT_PID=$LAB_PID
 	lab_wait_for 20 said notice start started # before that it is this shell, traps and all
 }
-# New maps, which know nothing of what was spent; $1: what is done while the DPU is off.
+# New maps, which do not know what was spent; $1: what is done while the DPU is off.
 reboot() {
 	lab_stop "$AGENT_PID"
 	in_dpu "$LOAD" detach >/dev/null 2>&1

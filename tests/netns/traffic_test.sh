@@ -21,11 +21,11 @@ limit_to() { # Mbit/s
 	} | lab_policy_head | lab_apply || exit 1
 	sleep 1 # the bucket is full again: 73728 bytes are 0.6 s of 1 Mbit/s, others 0.25 s
 }
-# What the limiter does is measured, not what else the machine has to do.
+# Measures what the limiter does, not what else the machine has to do.
 URGENT=()
 ! chrt -r 1 true 2>/dev/null || URGENT=(chrt -r 1)
 
-# Never more than the most; the least once in three times, as a busy machine does not always offer it.
+# Never more than the maximum; the minimum once in three tries, because a busy machine does not always send enough.
 # The command sets bytes, ns, and what to subtract.
 arrives() { # sentence least most Mbit/s command…
 	local sentence=$1 least=$2 most=$3 rate=$4 bytes ns subtract judged text
@@ -48,7 +48,7 @@ default_burst() { # Mbit/s: a quarter of a second, at least one GSO packet
 	awk -v r="$1" 'BEGIN { b = r * 31250; printf "%.0f", (b < 73728 ? 73728 : b) }'
 }
 
-# At 1 Gbit/s jumbo frames: one core has to offer twice the limit and carry it, too.
+# At 1 Gbit/s with jumbo frames: one core has to send twice the limit, and carry it, too.
 udp() { # Mbit/s address payload
 	arrives "UDP at twice $1 Mbit/s to $2 arrives at 99 to 100 % of the limit" 0.99 1 "$1" udp_once "$@"
 }
@@ -67,7 +67,7 @@ udp_once() {
 	note "offered: $(awk '/sender/ { print $7, $8 }' "$LAB_TMP/udp") of payload, $frames frames arrived"
 }
 
-# A pause of TCP's refills the bucket: one burst above is right.
+# A pause in TCP refills the bucket: one more burst is allowed.
 MOST_OF_TCP=$(awk -v t="$SECONDS_EACH" 'BEGIN { print 1 + 0.25 / t }')
 tcp() { # sentence least Mbit/s address port command-prefix…
 	arrives "$1" "$2" "$MOST_OF_TCP" "$3" tcp_once "${@:3}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# docs/tutorial.md, as somebody new follows it: `./quickstart --keep`, then every command that the page shows, in the DPU and on
-# the host, in their order. Each line below a command must be part of what it prints.
+# docs/tutorial.md, as a newcomer follows it: `./quickstart --keep`, then every command on the page, in the DPU and on
+# the host, in their order. Each line below a command must be part of its output.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=${here%/*/*}

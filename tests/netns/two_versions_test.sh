@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Two versions in one fleet: a tray whose tools, bwlimitd and bwlimit-sync are of an earlier commit, and today's
-# controller and desk, with a real etcd. It takes what both know, and its status is read. What it does not know, what
-# closes in a signed time and the key of its audit log in an enrolment, it refuses whole, and says so.
+# controller and desk, with a real etcd. It accepts what both know, and its status is read. What it does not know, such as
+# closing documents in a signed time and the key of its audit log in an enrolment, it refuses as a whole, and reports it.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-versions-$$ LAB_DESTS=2

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the units leave their programs is enough: capabilities, groups and system calls of the unit files
-# themselves (tests/harness/as_unit.py), by the commands of ExecStart. As root all of it works anyway.
+# The units give their programs enough rights: capabilities, groups and system calls of the unit files
+# themselves (tests/harness/as_unit.py), with the commands of ExecStart. As root everything would work anyway.
 set -uo pipefail
-# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+# The test's own groups: a private file mounted over /etc/group, only in its own mount namespace.
 if [[ ! -v UNITS_UNSHARED ]]; then
 	UNITS_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
@@ -39,7 +39,7 @@ is_of() { # path group mode
 	[[ $(stat -c '%G %a' "$1" 2>/dev/null) == "$2 $3" ]] || { note "$1: $(stat -c '%G %a' "$1")"; return 1; }
 }
 
-# --- control: the confinement is there
+# --- control: the confinement is effective
 mkdir "$LAB_TMP/dir"
 check "a unit's program cannot set a set-group-id bit" refused as_unit bwlimit chmod 2755 "$LAB_TMP/dir"
 check "and may change a mode otherwise" works as_unit bwlimit chmod 700 "$LAB_TMP/dir"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# SIGKILL of `bwlimit-load upgrade` on its way from an earlier layout of the maps (commit d339dc5), at system
-# calls drawn at random from the first that changes anything. After each kill it is the old version, the
-# new one, or nothing passes; upgrade and attach both go on, and nothing that was spent or revoked is back.
+# SIGKILL of `bwlimit-load upgrade` from an earlier layout of the maps (commit d339dc5), at system
+# calls drawn at random from the first one that changes anything. After each kill the old version is in force, or the
+# new one, or nothing passes; upgrade and attach both continue, and nothing spent or revoked is given back.
 # KILLS=N, KILL_SEED=N, KILL_ALL=1.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
@@ -55,7 +55,7 @@ begin() {
 	[[ $spent -gt 20000 ]]
 }
 
-# "kind number" of each call from the first pin on that is made, but for what only reads; and one before.
+# "kind number" of each call from the first pin on, except those that only read; and one before it.
 points() { # trace
 	awk '{ sub(/^[0-9]+ +/, "") }
 		{ kind = $0; sub(/\(.*/, "", kind); n[kind]++; line[NR] = kind " " n[kind]; text[NR] = $0 }

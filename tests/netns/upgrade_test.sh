@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# `bwlimit-load upgrade` from earlier layouts of the maps to this one (docs/upgrade.md), under traffic: real
-# tools of those commits attach, apply, revoke; then this tree's take over what is there. Judged by the
-# receiver: never a byte above a volume, none of the revoked peer.
+# `bwlimit-load upgrade` from earlier layouts of the maps to this one (docs/upgrade.md), under traffic: the real
+# tools of those commits attach, apply, revoke; then this tree's tools take over. Judged by the
+# receiver: never a byte above a volume, no packet to the revoked peer.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-upgr-$$ LAB_DESTS=3
@@ -29,7 +29,7 @@ says() { grep -q -- "$1" "$LAB_TMP/err" || { note "$(cat "$LAB_TMP/err")"; false
 at_least() { [[ $1 -ge $2 ]] || { note "$1 is less than $2"; false; }; }
 is() { [[ $1 -eq $2 ]] || { note "$1 is not $2"; false; }; }
 at_most() { [[ $1 -le $2 ]] || { note "$1 is more than $2"; false; }; }
-# Pins of the maps and what each link runs, by the kernel's ids: what a refusal must not touch.
+# Pins of the maps and what each link runs, by the kernel's ids: a refusal must not change them.
 everything() {
 	local pin
 	for pin in "$LAB_PINS"/maps/*; do
@@ -49,7 +49,7 @@ owners() {
 frames_of() { # reason
 	ctl reasons --port hpf0 --json | jq --arg r "$1" '[.reasons[] | select(.reason == $r) | .frames] | add // 0'
 }
-# Frames that the host's port received and no reason has: what came before attach. Read while none comes.
+# Frames that the host's port received without a reason: they came before attach. Read while no frame comes.
 unaccounted() {
 	local rx again counted
 	for _ in 1 2 3 4 5; do
@@ -165,7 +165,7 @@ crossing 8c3547f no # no table of names
 crossing dca8240 no # CPUs hold no shares
 crossing dabb404 no # latency is not measured
 
-# A version that does not exist yet: its layout is one that nobody here knows.
+# A version that does not exist yet: its layout is unknown here.
 if [[ -d $LAB_PINS ]]; then
 	was=$("$BPFTOOL" -j map lookup pinned "$LAB_PINS/maps/bwl_schema_v1" key 0 0 0 0 | jq -r '.value | join(" ")')
 	# shellcheck disable=SC2046 # bytes

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a person types, to a fleet: documents published, revocations, expulsions, enrolments with two signatures,
-# and who has them. A real etcd, a real bwlimit-sync for each of three trays, each in a namespace of its own;
-# in bwlimitd's place is tests/harness/fake_bwlimitd.py, which says in its status what it took.
+# What people type for a fleet: documents published, revocations, expulsions, enrolments with two signatures,
+# and which trays have them. A real etcd, a real bwlimit-sync for each of three trays, each in its own namespace;
+# bwlimitd is replaced by tests/harness/fake_bwlimitd.py, which reports in its status what it accepted.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -171,7 +171,7 @@ refute "not that one" grep -q 'tray-1,' "$ETCD_DIR/said"
 check "the other, too" ends 0 '1 of 1' fleet approve enrolment/tray-2 --key "$desk/bob.pem" --yes
 check "trays and their state are listed" ends 0 'tray-1 +yes +yes' fleet trays
 check "as JSON with their labels" eval 'fleet trays --json >"$ETCD_DIR/said" && judge fleet-trays <"$ETCD_DIR/said" && [[ $(jq -c ".trays[0].labels" "$ETCD_DIR/said") == "[\"rack=1\",\"row=b\"]" ]]'
-# As a controller keeps it (tests/netns/controller_test.sh has one).
+# As stored by a controller (tests/netns/controller_test.sh has one).
 etcdctl_as root put "$PREFIX/controller/log/-/tray-1" <"$here/../fuzz/controller.seeds/log" >/dev/null
 check "audit logs are listed, with how far they are cosigned" ends 0 'tray-1 +cosigned +1 +1 +2026' fleet logs
 jq '.seen = null | .wrong = "its audit log has two histories"' "$here/../fuzz/controller.seeds/log" |
@@ -180,7 +180,7 @@ check "and with what is wrong" ends 0 'tray-2 +wrong .*two histories' fleet logs
 check "as JSON with the checkpoints" eval 'fleet logs --json >"$ETCD_DIR/said" && judge fleet-logs <"$ETCD_DIR/said" &&
 	[[ $(jq -c "[.logs[].cosigned_record_count]" "$ETCD_DIR/said") == "[1,1]" ]]'
 etcdctl_as root del --prefix "$PREFIX/controller/log/" >/dev/null
-# The same of two rollouts (tests/netns/rollout_test.sh has one that goes): one for all, one of a tray that stands since a stage before.
+# The same for two rollouts (tests/netns/rollout_test.sh has a running one): one for all, one of a tray that stopped a stage earlier.
 going() { jq -c '.phase = "going" | .why = "" | .version += '"$1" "$here/../fuzz/controller.seeds/rollout" | etcdctl_as root put "$PREFIX/controller/rollout/-/base" >/dev/null; }
 going 0
 etcdctl_as root put "$PREFIX/controller/health/-/base" <"$here/../fuzz/controller.seeds/health" >/dev/null
@@ -245,7 +245,7 @@ etcdctl_as root put "$held_key" <"$desk/p8" >/dev/null
 rm "$ETCD_DIR/tray-1/refuse"
 check "control: where it holds what lies there that suffices" ends 0 '1 of 1' revoke --tray tray-1 --zone external
 
-# Who writes to the store, and has no key: an older policy that enough people signed, and no lease of the tray.
+# A writer to the store without a key: an older policy that enough people signed, and no lease of the tray.
 sign "$desk/moved.yaml" alice --fleet hall --name p --number 2 --audience tray:tray-1 --for 30d --out "$desk/older" && sign "$desk/older" bob
 cp "$desk/p8" "$desk/p8-two" && sign "$desk/p8-two" bob
 echo p >"$ETCD_DIR/tray-1/refuse"

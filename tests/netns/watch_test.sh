@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# bwlimitd closes everything when what guards the ports is taken away, and then says so.
+# bwlimitd closes everything when what guards the ports is removed, and then reports it.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-watch-$$ LAB_DESTS=1
@@ -16,7 +16,7 @@ FILE=$LAB_TMP/desired.yaml
 	lab_peer sink 1 "grant: { rate: 40mbit }"
 } | lab_policy_head >"$FILE"
 
-# Filters of clsact: the weaker form, which anybody with CAP_NET_ADMIN can take away.
+# Filters of clsact: the weaker form, which anybody with CAP_NET_ADMIN can remove.
 attach() { in_dpu "$LOAD" attach --drill --fresh-volume --tc clsact --host hpf0 --uplink p0 >"$LAB_TMP/attach" 2>&1; }
 attach || exit 1
 lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$LAB_TMP/state" --json
@@ -52,7 +52,7 @@ closes 3 "the kernel set to forward"
 lab_sysctl dpu net.ipv4.ip_forward=0
 repair || note "not repaired"
 
-# And what the policy says beyond that.
+# And further actions of the policy.
 sed -i 's/^peers:/tamper: { program: revoke }\npeers:/' "$FILE"
 check "the agent takes a new action" lab_wait_for 30 sh -c "[ \$(grep -c '\"event\":\"policy\"' '$LAB_TMP/agent') -ge 2 ]"
 ip_in dpu link add br9 type bridge

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Who is slow, says too much, or says nothing, keeps nobody out of bwlimit-web: while a thousand of them are at it, who
-# asks is answered; its memory stays bounded, and bwlimitd and the limits do not notice.
+# Clients that are slow, send too much or send nothing keep nobody out of bwlimit-web: while a thousand of them try, requests
+# are answered; its memory stays bounded, and bwlimitd and the limits are not affected.
 set -uo pipefail
 if [[ ! -v WEB_UNSHARED ]]; then
 	WEB_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
@@ -38,7 +38,7 @@ bounded() { # resident bytes of the three processes together
 	note "$kb kB"
 	[[ $kb -lt 131072 ]]
 }
-# A crowd in the background: says "ready" when all have connected, and then stays; USR1: how many are still there.
+# A crowd in the background: prints "ready" when all have connected, and then stays; USR1: prints how many are still connected.
 crowd() { # name number what-they-send…
 	lab_bg "$1" dpu /usr/bin/python3 "$here/web_crowd.py" "${WEB_AT%:*}" "${WEB_AT##*:}" "${@:2}"
 	CROWD=$LAB_PID

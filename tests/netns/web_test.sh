@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bwlimit-web serves what bwlimit-ctl says, to who may ask, by GET alone, and can reach nobody but its own askers.
+# bwlimit-web serves what bwlimit-ctl prints, to permitted users, by GET only, and can reach only its own askers.
 # Everything that is refused has its positive control.
 set -uo pipefail
-# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+# The test's own groups: a private file mounted over /etc/group, only in its own mount namespace.
 if [[ ! -v WEB_UNSHARED ]]; then
 	WEB_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
@@ -170,7 +170,7 @@ tops() { pgrep -P "$WEB_AGENT_PID" -f -- '--json top'; }
 check "control: who asks for top has one run" eval 'gets 200 /api/v1/top && tops'
 no_top() { ! tops; }
 check "which ends when nobody asks again" lab_wait_for 30 no_top
-# bwlimitd may still be about to end the last one, whose place it takes.
+# bwlimitd may still be ending the last one, whose place it takes.
 check "control: it is there again" lab_wait_for 30 gets 200 /api/v1/top
 hangs() { tops | xargs -r kill -STOP && gets 503 /api/v1/top; }
 check "one that hangs is said to" lab_wait_for 30 hangs

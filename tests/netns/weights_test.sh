@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A zone that is shared by weight, under real traffic to two destinations: what arrives at their own interfaces, as ratios, and
+# A zone that is shared by weight, with real traffic to two destinations: what arrives at their own interfaces, as ratios, and
 # never more than the zone's rate and burst.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
@@ -38,7 +38,7 @@ stop_all() {
 clients=()
 dropped() { in_dpu "$CTL" stats "$1" --json | jq '.peers[0].dropped_frames'; } # peer
 
-# What arrives in some seconds, after the bursts are over: sets one, two (bytes) and ns, which is no less than the time of both.
+# What arrives in some seconds, after the bursts: sets one, two (bytes) and ns, which is not less than the time of both.
 measure() { # seconds
 	local from
 	sleep 2
@@ -50,10 +50,10 @@ measure() { # seconds
 	note "$((one * 8000 / ns)) and $((two * 8000 / ns)) Mbit/s arrived, of $RATE"
 }
 within_bound() { (((one + two - BURST) * 8000 <= RATE * ns)); }
-# At least so many per cent of the zone's rate.
+# At least this many per cent of the zone's rate.
 fills() { (((one + two) * 8000 >= RATE * ns / 100 * $1)); }
 
-# A busy machine does not always send what it is told: three times.
+# A busy machine does not always send as told: three tries.
 by_weight() {
 	local good=false
 	for _ in 1 2 3; do
@@ -98,7 +98,7 @@ check "zone list says how it is shared" [ "$(in_dpu "$CTL" zone list --json | jq
 check "a policy with other weights differs by them" sh -c "sed 's/grant: { rate: 1gbit }/weight: 9, &/' '$LAB_TMP/policy.yaml' >'$LAB_TMP/other.yaml'
 	nsenter --net=/run/netns/$LAB-dpu '$CTL' policy diff '$LAB_TMP/other.yaml' | grep -q 'weight.*9'"
 
-# The same without weights, or the test shows nothing.
+# The same without weights, otherwise the test would show nothing.
 policy first-come || exit 1
 check "first come, first served: a greedy and a modest one send" beside
 check "first come, first served: the modest one loses some" [ "$lost" -gt 0 ]

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A witness that is not ours: litewitness (Debian's torchwood, from sid, unpacked beside the testbed's packages and
+# A third-party witness: litewitness (Debian's torchwood, from sid, unpacked next to the testbed's packages and
 # never installed) cosigns the audit log by c2sp.org/tlog-witness, with what `audit checkpoint --from` prints as
-# request, and refuses a log that was forked; `audit verify --witness` takes its cosignature, and so does the proof of
+# request, and refuses a log that was forked; `audit verify --witness` accepts its cosignature, and so does the proof of
 # a record (`audit prove --witnessed`).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release} source_dir=${BWL_SOURCE:-${here%/*/*}}
-# A network of its own, after what is to be fetched.
+# A separate network, after the downloads.
 if [[ -z ${WITNESS_BIN:-} ]]; then
 	for tool in curl ssh-agent ssh-add ssh-keygen jq; do
 		[[ -x $(command -v "$tool") ]] || { echo "1..0 # SKIP no $tool"; exit 77; }
@@ -84,7 +84,7 @@ add_checkpoint "$tmp/request"
 check "what \`audit checkpoint --from\` prints is its request: it cosigns what has grown" is_code 200
 sed '1,/^$/d' "$tmp/request" | cat - "$tmp/said" >"$tmp/second.cosigned"
 check "which is verified, too" verified "$tmp/second.cosigned"
-# One record for somebody without the log, who knows this witness, and demands it.
+# One record for somebody without the log, who knows this witness and requires it.
 given() { # checkpoint: a proof in its tree, taken?
 	"$ctl" audit prove 3 --witnessed "$tmp/$1" --write "$tmp/3.tlog-proof" --record "$tmp/3.json" 2>"$tmp/out" &&
 		"$ctl" audit check-proof "$tmp/3.tlog-proof" --key "$tmp/key" --record "$tmp/3.json" --witness "$vkey" --witnesses 1 >"$tmp/out" 2>&1
@@ -97,7 +97,7 @@ check "as that" grep -q '0 of the 1 known witnesses' "$tmp/out"
 check "tiles take the cosigned checkpoint" eval '"$ctl" audit tiles "$tmp/tiles" --witnessed "$tmp/second.cosigned" >"$tmp/out" 2>&1 && cmp "$tmp/tiles/checkpoint" "$tmp/second.cosigned"'
 add_checkpoint "$tmp/request"
 check "the same again is a conflict, with the size that it holds" eval 'is_code 409 && [[ $(<"$tmp/said") == "$(sed -n 2p "$tmp/second.cosigned")" ]]'
-# Several witnesses are asked one after the other, and it grows meanwhile: each is shown the same one.
+# Several witnesses are asked one after the other while the log grows: each is shown the same checkpoint.
 "$ctl" audit checkpoint >"$tmp/third"
 check "control: it grows once more" records 3
 "$ctl" audit checkpoint --from "$tmp/second.cosigned" --to "$tmp/third" >"$tmp/request"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A tray whose wall clock is an hour slow, or an hour fast (libfaketime), under documents of a real etcd: a slow one
-# holds nothing longer, a fast one opens nothing, and each is back by a right clock and a signed time.
+# A tray whose wall clock is an hour slow or an hour fast (libfaketime), with documents in a real etcd: a slow one
+# prolongs nothing, a fast one opens nothing, and each recovers with a correct clock and a signed time.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 [[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
@@ -17,7 +17,7 @@ LAB=bwl-clock-$$ LAB_DESTS=2
 lab_up || exit 1
 # shellcheck source=../harness/documents_store.sh
 . "$here/documents_store.sh"
-# bwlimitd, killed and started again by another clock; that of the boot, which counts how long, stays.
+# bwlimitd, killed and restarted with another clock; the boot clock, which measures durations, stays.
 REAL_AGENT=$AGENT
 by_clock() { # offset
 	printf '#!/bin/sh\nexec env LD_PRELOAD=%s FAKETIME=%s FAKETIME_DONT_FAKE_MONOTONIC=1 %s "$@"\n' \
