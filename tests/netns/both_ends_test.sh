@@ -3,7 +3,7 @@
 #
 # Both ends of a pair, each a DPU with its own maps, recorder and audit log: what one reports as sent is what the
 # other reports as arrived, to the byte, less what was refused on arrival and what a router between them counted as
-# dropped. In the clear: ESP between them is tested in a guest (tests/vm).
+# dropped. In the clear: tests/vm/59_both_ends.sh has ESP between them.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-ends-$$ LAB_DESTS=0
@@ -11,6 +11,8 @@ LAB=bwl-ends-$$ LAB_DESTS=0
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/ends.sh
+. "$here/ends.sh"
 lab_up || exit 1
 # The second DPU is behind the router, as destinations are: host2 ── hpf0 dpu2 p0 ── n9 net.
 EAST_PINS=/sys/fs/bpf/$LAB-east
@@ -35,24 +37,7 @@ policy() { # sources peer addresses via accept
 # East accepts at most 1 MB at once, west everything.
 policy 10.7.0.0/24 east 10.8.0.0/24 $LAB_VIA4 'rate: 1gbit, burst: 8mb' >"$LAB_TMP/west.yaml"
 policy 10.8.0.0/24 west 10.7.0.0/24 172.16.9.1 'rate: 8mbit, burst: 1mb' >"$LAB_TMP/east.yaml"
-dpu() { # side command…: with its own state and log
-	local side=$1
-	shift
-	BWLIMIT_STATE_DIR=$LAB_TMP/$side BWLIMIT_AUDIT_DIR=$LAB_TMP/$side.audit "$side" "$@"
-}
-for side in west east; do
-	"$CTL" audit init --dir "$LAB_TMP/$side.audit" --origin "bwlimit/$side" >"$LAB_TMP/$side.pub"
-	dpu $side "$LOAD" attach --drill --fresh-volume --record on --host hpf0 --uplink p0 >"$LAB_TMP/attach" 2>&1 ||
-		{ sed 's/^/# /' "$LAB_TMP/attach"; exit 1; }
-	dpu $side "$AGENT" --policy "$LAB_TMP/$side.yaml" --state-dir "$LAB_TMP/$side" --tpm none --flows-every 1s \
-		--history-size 0b --json >"$LAB_TMP/$side.log" 2>&1 &
-	LAB_PIDS+=($!)
-	declare "${side}_pid=$!"
-done
-enters() { [[ $("$CTL" audit show --dir "$LAB_TMP/$1.audit" --json | grep -c '"event":"interval"') -ge ${2:-1} ]]; }
-check "west enters its intervals" lab_wait_for 60 enters west
-check "and so does east" lab_wait_for 60 enters east
-first_of() { "$CTL" audit show --dir "$LAB_TMP/$1.audit" --json | jq -r 'select(.event == "interval") | .data.sequence' | sort | sed -n "$2p" | sed 's/^0*//'; }
+ends_up --host hpf0 --uplink p0 || exit 1
 
 # On the way UDP to 5999 is dropped and counted: as frames, because that is what DPUs charge.
 in_ns net nft -f - <<'RULES'
@@ -66,42 +51,17 @@ check "control: a ping from end to end" lab_wait_for 30 in_host ping -c1 -W1 -q 
 in_host ping -c20 -i0.02 -q -s 700 10.8.0.2 >/dev/null
 lab_iperf_server host2 5201
 check "control: 400 kB by TCP" in_host timeout 60 iperf3 -c 10.8.0.2 -n 400K --logfile "$LAB_TMP/iperf"
-blast() { # port frames: of 1000 bytes
-	in_host python3 -c 'import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for _ in range(int(sys.argv[2])): s.sendto(bytes(1000), ("10.8.0.2", int(sys.argv[1])))' "$@"
-}
-blast 5999 50
-blast 5998 4000
-sleep 1
-for side in west east; do
-	pid=${side}_pid
-	lab_stop "${!pid}"
-done
+ends_blast host 10.8.0.2 5999 50
+ends_blast host 10.8.0.2 5998 4000
+ends_stop
 check "control: the router has dropped 50 frames" test "$(dropped)" -eq $((50 * 1042))
 
-open_side() { # side peer
-	"$CTL" evidence open --state-dir "$LAB_TMP/$1" --dir "$LAB_TMP/$1.audit" --interval "$(first_of "$1" 1)" \
-		--to "$(first_of "$1" '$')" --peer "$2" --write "$LAB_TMP/$1.json" >/dev/null
-}
-check "west opens what it sent to east" open_side west east
-check "east opens what it got from west" open_side east west
-reconcile() { # sender receiver jq-program options…
-	"$CTL" evidence reconcile --sender-key "$LAB_TMP/$1.pub" --receiver-key "$LAB_TMP/$2.pub" --json "${@:4}" \
-		"$LAB_TMP/$1.json" "$LAB_TMP/$2.json" >"$LAB_TMP/said"
-	jq -c "$3" "$LAB_TMP/said"
-}
-check "of what west sent the router's drops alone are unexplained" test "$(reconcile west east '[.ok, .unexplained_bytes]')" == "[true,$(dropped)]"
+check "west opens what it sent to east" ends_open west east
+check "east opens what it got from west" ends_open east west
+check "of what west sent the router's drops alone are unexplained" test "$(ends_reconcile west east '[.ok, .unexplained_bytes]')" == "[true,$(dropped)]"
 note "$(jq -c . "$LAB_TMP/said")"
 check "much of it was refused on arrival, and not all" test "$(jq '.refused_on_arrival_bytes > 500000 and .arrived_bytes > 500000' "$LAB_TMP/said")" == true
-check "with the router's count nothing is" test "$(reconcile west east '[.ok, .unexplained_bytes, .known_cause_bytes]' --cause "router=$(dropped)b")" == "[true,0,$(dropped)]"
-check "and what came back arrived, to the byte" test "$(reconcile east west '[.ok, .sent_bytes == .arrived_bytes, .sent_bytes > 10000, .unexplained_bytes]')" == '[true,true,true,0]'
-counted() { # side peer
-	"$1" "$CTL" stats "$2" --json | jq -c '.peers[0] | [.passed_bytes, .dropped_bytes]'
-}
-reconcile west east . >/dev/null
-read -r sent arrived refused < <(jq -r '"\(.sent_bytes) \(.arrived_bytes) \(.refused_on_arrival_bytes)"' "$LAB_TMP/said")
-back=$(reconcile east west .sent_bytes)
-check "what west opened is all that its counter has" test "$(counted west east)" == "[$((sent + back)),0]"
-check "and what east opened is all that its one has" test "$(counted east west)" == "[$((arrived + back)),$refused]"
+check "with the router's count nothing is" test "$(ends_reconcile west east '[.ok, .unexplained_bytes, .known_cause_bytes]' --cause "router=$(dropped)b")" == "[true,0,$(dropped)]"
+check "and what came back arrived, to the byte" test "$(ends_reconcile east west '[.ok, .sent_bytes == .arrived_bytes, .sent_bytes > 10000, .unexplained_bytes]')" == '[true,true,true,0]'
+ends_checks_counters east west
 done_testing
