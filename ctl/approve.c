@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `approve`: the second person sees what a signed policy, or a grant, would widen, in words and as
- * the least time of a theft, before and after; and signs, or does not.
+ * `approve`: shows the second person what a signed policy or grant would widen, in words and as the
+ * shortest time of a theft before and after; that person then signs, or does not.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 struct approval {
 	const char *file, *root_file, *key, *against, *size;
-	const char *held; /* what --against has in it, where that is no file */
+	const char *held; /* what --against contains, if it is not a file */
 	size_t held_len;
 	bool yes;
 	uint64_t bytes;
@@ -25,7 +25,7 @@ struct approval {
 	struct bwl_signed doc;
 	struct bwl_policy *from, *to;
 	const char **opens;    /* of the document */
-	size_t nopens, nlifts; /* what it lifts is behind them */
+	size_t nopens, nlifts; /* what it lifts follows after them */
 };
 
 static int parse(struct ctl *c, const struct approval *a, const char *name, const char *text,
@@ -34,7 +34,7 @@ static int parse(struct ctl *c, const struct approval *a, const char *name, cons
 	return bwl_policy_parse(name, text, len, a->boot_ns, a->wall_s, ret, &c->err);
 }
 
-/* Something that one person signed, or nobody, must not choose the comparison. */
+/* A document that one person signed, or nobody, must not choose the comparison. */
 static int verified(struct ctl *c, const struct approval *a, const char *bytes, size_t len,
 		    struct bwl_signed *ret)
 {
@@ -103,7 +103,7 @@ static int load_from(struct ctl *c, struct approval *a, struct bwl_holding *ret)
 	return r;
 }
 
-/* A grant is what holds, with it. */
+/* A grant: the policy in force with that grant. */
 static int load_granted(struct ctl *c, struct approval *a, struct bwl_holding *ret)
 {
 	struct approval again = *a;
@@ -154,7 +154,7 @@ static void take_opens(struct approval *a)
 	json_array_foreach(lifts, i, v) a->opens[a->nopens + a->nlifts++] = json_string_value(v);
 }
 
-/* What a document asks beside its limits. */
+/* Further terms of a document. */
 static void terms_json(const struct approval *a, json_t *o)
 {
 	const json_t *body = a->doc.body;
@@ -258,7 +258,7 @@ static bool agreed(const struct approval *a)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-/* A person who has signed already is no second person. */
+/* A person who has already signed cannot be the second person. */
 static int check_signer(struct ctl *c, const struct approval *a, const struct bwl_envelope *v,
 			const struct bwl_key *k)
 {
@@ -308,7 +308,8 @@ static int compare(struct ctl *c, struct approval *a, struct bwl_widened *ret)
 		r = a->doc.type == BWL_SIGNED_GRANT ? load_granted(c, a, &to) : load_to(c, a, &to);
 	if (r)
 		return r;
-	from.closed = a->opens; /* whatever is to be opened is closed, or nothing comes of it */
+	from.closed = a->opens; /* what it opens is closed now, otherwise there is nothing to
+				 * open */
 	from.nclosed = a->nopens + a->nlifts;
 	bwl_widens(&from, &to, ret);
 	return 0;

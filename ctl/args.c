@@ -58,7 +58,7 @@ const char *ctl_nearest(const char *s, const char *const *words)
 
 	for (; *words; words++) {
 		dist = distance(s, *words);
-		/* an abbreviation is as good as a slip of one key */
+		/* an abbreviation counts as one mistyped key */
 		if (dist > 1 && strlen(s) >= 2 && !strncmp(s, *words, strlen(s)))
 			dist = 1;
 		if (dist < best) {

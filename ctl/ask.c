@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A question to the running bwlimitd: see bwl/agent.h. */
+/* Asks the running bwlimitd: see bwl/agent.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -46,7 +46,7 @@ static int reach(int fd, const struct sockaddr_un *at, uint64_t end_ns)
 	return 0;
 }
 
-/* doc goes with the first bytes; -1: none. */
+/* doc is sent with the first bytes; -1: none. */
 static ssize_t send_some(int fd, const char *buf, size_t n, int doc)
 {
 	union {
@@ -83,14 +83,14 @@ static int tell(int fd, const char *buf, size_t n, int doc, uint64_t end_ns)
 	return 0;
 }
 
-/* A connection, and what of its answers has come and was not read yet. */
+/* A connection, and answers that have arrived but were not read yet. */
 struct talk {
 	int fd;
 	size_t n;
 	char buf[2 * BWL_AGENT_LINE];
 };
 
-/* The next line; NULL: none by then, or the other side has gone. */
+/* The next line; NULL: none in time, or the other side has hung up. */
 static json_t *hear(struct talk *t, uint64_t end_ns)
 {
 	json_t *o;
@@ -180,8 +180,8 @@ bool ctl_order_document(const struct ctl *c, const json_t *what, int doc, unsign
 		*ret = hear(&t, FOREVER);
 	}
 	if (t.fd >= 0)
-		close(t.fd); /* not accepted: now it will not be, since nothing opens for a
-			      * client that has gone */
+		close(t.fd); /* not accepted, and now it never will be: nothing opens for a
+			      * client that has hung up */
 	return taken;
 }
 

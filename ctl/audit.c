@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `audit`: the log of changes, for readers who must not have to trust this machine. */
+/* `audit`: the log of changes, for readers who need not trust this machine. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -191,7 +191,7 @@ static int verify_log(struct ctl *c, const char *dir, const struct bwl_note_key 
 	if (!v.problems)
 		return 0;
 	fflush(stdout);
-	exit(1); /* the answer was printed; there is no error to add to it */
+	exit(1); /* the answer is printed; there is no error to add */
 }
 
 static int audit_verify(struct ctl *c, int argc, char **argv)
@@ -299,7 +299,7 @@ static const char *text_of(const json_t *o, const char *key)
 	return s ? s : "?";
 }
 
-/* Records are read before anybody has verified them. */
+/* Records are printed before they are verified. */
 static void print_clean(const char *s)
 {
 	for (; *s; s++)

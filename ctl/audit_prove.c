@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `audit prove` and `audit check-proof`: one record, for somebody without the log. */
+/* `audit prove` and `audit check-proof`: one record, for a reader without the log. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

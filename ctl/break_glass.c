@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `break-glass`: what two people signed for an emergency, in force from a file, for a few hours. */
+/*
+ * `break-glass`: puts in force, from a file and for a few hours, what two people signed for an
+ * emergency.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `check`: a line and an exit code for Nagios and what speaks as it does; see check.h. */
+/* `check`: a line and an exit code for Nagios and compatible systems; see check.h. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #define DAY_NS 86400000000000ULL
 #define MINUTE_NS 60000000000ULL
 
-/* What ends the text for Nagios, and what ends the line, is not in it. */
+/* Without characters that end the text for Nagios, or the line. */
 static void put_text(const char *s)
 {
 	for (; *s; s++)
@@ -39,7 +39,7 @@ static void put_findings(const struct check *k)
 		       k->peers, CTL_S(k->peers), k->n);
 }
 
-/* NAME=VALUE[UNIT];WARNING;CRITICAL, as Nagios' plugins have it; U: not known. */
+/* NAME=VALUE[UNIT];WARNING;CRITICAL, as in Nagios' plugins; U: unknown. */
 static void put_number(const char *name, double value, const char *unit, const char *ranges)
 {
 	if (value < 0)
@@ -111,7 +111,7 @@ static int judge(struct check *k)
 	return 0;
 }
 
-/* Percent, or a time. */
+/* A percentage, or a time. */
 static int take(struct ctl *c, const char *name, const char *s, bool time, uint64_t *ret)
 {
 	if (!s)

@@ -15,7 +15,7 @@
 #define ANSWER_S 3
 #define SECOND 1000000000ULL
 
-/* A subscriber to events, even to none, is answered before anything else. */
+/* A subscriber to events is answered before anything else, even if it wants none. */
 void check_agent(struct check *k)
 {
 	json_t *what, *answer;
@@ -77,13 +77,15 @@ void check_clock(struct check *k)
 		       : "the wall clock is not synchronised: no signed time is believed");
 }
 
-/* Of its own rate over that time, whatever a zone above it lets through; 0: unlimited, contained,
- * or it has not sent so much at all. */
+/*
+ * Percent of the peer's own rate that it used over that time, whatever a zone above it lets
+ * through; 0: unlimited, contained, or it has not sent that much in total.
+ */
 static double share_of(const struct check *k, struct hist_reader *r, uint32_t id)
 {
 	const struct bwl_peer *body = bwl_body(k->v->pins, &k->v->gen, id);
 	int64_t span = (int64_t)(k->at.limit_ns / SECOND),
-		to = hist_reader_state(r)->wall_s; /* what is not written yet is not idle */
+		to = hist_reader_state(r)->wall_s; /* a time that is not written yet is not idle */
 	struct hist_values all = { 0 };
 	char name[BWL_NAME_LEN];
 	unsigned damaged;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See check.h: what the maps say. */
+/* See check.h: findings from the maps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define NS 1e9
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
-#define NAMES 3 /* that a line has, of a list of peers */
+#define NAMES 3 /* names that a line shows of a list of peers */
 
 void check_switch(struct check *k)
 {
@@ -102,7 +102,7 @@ void check_silence(struct check *k)
 {
 	bool clamped = k->v->gen.base->heartbeat_ns && bwl_is_clamped(k->v->pins);
 
-	if (clamped) /* its deadline is one that has passed, for that reason */
+	if (clamped) /* the deadline has passed for that reason */
 		check_say(k, "tamper", CHECK_CRITICAL,
 			  "once the cause is understood: bwlimit-ctl heartbeat --lift",
 			  "every grant is at its floor after a sign of tampering");
@@ -178,7 +178,7 @@ void check_peers(struct check *k)
 
 struct volumes {
 	struct check *k;
-	double most; /* percent; < 0: there is none */
+	double most; /* percent; < 0: none */
 	char whose[BWL_LIMIT_KEY], held[BWL_LIMIT_KEY];
 	const char *why_held;
 };

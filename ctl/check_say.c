@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See check.h: a finding, and the words for it. */
+/* See check.h: a finding, and its wording. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ void check_say(struct check *k, const char *id, enum check_result r, const char 
 	va_start(ap, what);
 	vsnprintf(text, sizeof(text), what, ap);
 	va_end(ap);
-	while (!(said = json_string(text))) /* cut within a letter */
+	while (!(said = json_string(text))) /* cut within a character */
 		text[strlen(text) - 1] = '\0';
 	json_array_append_new(k->checks, json_pack("{s:s, s:s, s:o, s:s?}", "id", id, "result",
 						   check_words[r].word, "text", said, "todo",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `drill`: the evasions of tests/thief, installed beside the tools, against one host port of a
- * lab that they make with this kernel and these programs. Real ports are not touched.
+ * `drill`: the evasions of tests/thief, installed with the tools, against one host port of a lab
+ * that they create with this kernel and these programs. Real ports are not touched.
  */
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "ctl.h"
 
-/* From the folder of this program: installed, or in a build tree. */
+/* Relative to this program's directory: installed, or in a build tree. */
 static const char *const places[] = { "../libexec/bwlimit/thief/run", "../../../tests/thief/run" };
 
 static int drill(struct ctl *c, int argc, char **argv)

@@ -15,7 +15,7 @@ static void put16(uint8_t *p, unsigned v)
 	p[1] = (uint8_t)v;
 }
 
-/* Of the IPv4 header, whose own field is zero. */
+/* Checksum of the IPv4 header, whose own field is zero. */
 static void sum_header(uint8_t *ip)
 {
 	unsigned n = 0;
@@ -119,7 +119,7 @@ static bool in_vlan(const struct drill_ends *x, uint8_t *f, size_t *len)
 	return x->tag;
 }
 
-/* Loose source route by the stranger, or whoever that is. */
+/* Loose source route through the unknown destination. */
 static bool by_source_route(const struct drill_ends *x, uint8_t *f, size_t *len)
 {
 	uint8_t *ip = f + ETH;
@@ -210,7 +210,7 @@ static const struct bwl_pfx *first4(const struct bwl_pfx *list, size_t n)
 int drill_ends(const struct bwl_pol_port *port, const struct bwl_policy *pol,
 	       const struct bwl_pol_peer *peer, struct drill_ends *ret, struct bwl_err *e)
 {
-	/* RFC 5737, RFC 2544: of nobody, as a rule */
+	/* RFC 5737, RFC 2544: usually unused */
 	static const uint8_t nobody[][4] = { { 203, 0, 113, 201 },
 					     { 198, 51, 100, 201 },
 					     { 192, 0, 2, 201 },

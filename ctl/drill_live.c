@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `drill live`: the program that is attached to a host port judges frames that no host sent, by
- * BPF_PROG_TEST_RUN: the same program, maps and clock as traffic has, charged to a peer that is
- * there for it. A test run sends nothing. What it says is signed with the audit log's key.
+ * `drill live`: the program attached to a host port judges frames that no host sent, by
+ * BPF_PROG_TEST_RUN: the same program, maps and clock as for traffic, charged to a peer made for
+ * it. A test run sends nothing. The report is signed with the audit log's key.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 #define DEFAULT_NS 5000000000ULL
 #define LEAST_NS 1000000000ULL
 #define MOST_NS 60000000000ULL
-#define MOST_BYTES (1ULL << 30) /* that may be charged */
-#define MARK "drill"            /* what the name of its peer begins with */
+#define MOST_BYTES (1ULL << 30) /* the most that may be charged */
+#define MARK "drill"            /* beginning of its peer's name */
 #define TITLE "bwlimit drill report, version 1\n"
 #define TRIES 3U /* of each evasion */
 #define SMALL 200U
@@ -43,7 +43,7 @@ struct drill {
 	int prog, lock;
 	struct bwl_reason_count *cpus;
 	uint64_t frames, bytes; /* given to the program */
-	uint64_t allowed;       /* bytes, by the grant, in the time that it took */
+	uint64_t allowed;       /* bytes that the grant allows in the time that it took */
 	struct bwl_peer_count first, last;
 	json_t *list;
 	unsigned held, failed, skipped;
@@ -96,7 +96,7 @@ static uint64_t counted(struct drill *d, unsigned reason)
 	return n.frames;
 }
 
-/* n times; what the program did with the last, or negative. */
+/* Runs the frame n times; returns the program's last action, or negative. */
 static int run(struct drill *d, const uint8_t *frame, size_t len, unsigned n)
 {
 	struct __sk_buff skb = { .ifindex = d->ifindex, .ingress_ifindex = d->ifindex };
@@ -104,7 +104,7 @@ static int run(struct drill *d, const uint8_t *frame, size_t len, unsigned n)
 		    .repeat = (int)n, .ctx_in = &skb, .ctx_size_in = sizeof(skb));
 
 	if (bpf_prog_test_run_opts(d->prog, &o)) {
-		skb.ingress_ifindex = 0; /* older kernels know none in a test run */
+		skb.ingress_ifindex = 0; /* older kernels accept none in a test run */
 		if (errno != EINVAL || bpf_prog_test_run_opts(d->prog, &o))
 			return bwl_fail(&d->c->err, errno, "the program cannot be tried: %s",
 					strerror(errno));
@@ -150,7 +150,7 @@ static int try_evasion(struct drill *d, const struct drill_evasion *x)
 
 /*
  * One frame within the grant passes and is charged; a fragment may be refused, but is not free. A
- * bucket that a drill before has emptied gets its time.
+ * bucket that an earlier drill has emptied gets time to refill.
  */
 static int try_one(struct drill *d, const char *name, bool fragment)
 {
@@ -187,7 +187,7 @@ static int try_one(struct drill *d, const char *name, bool fragment)
 	return 0;
 }
 
-/* Twice what the grant allows, for the time that was asked for. */
+/* Offers twice what the grant allows, for the time asked for. */
 static int try_limit(struct drill *d)
 {
 	uint64_t rate = d->peer->grant.rate_bps, begin = bwl_now_ns(), now, sent = 0, due;
@@ -232,7 +232,7 @@ static int try_limit(struct drill *d)
 	return 0;
 }
 
-/* What is pinned is what the port's packets meet. */
+/* Is the pinned program the one that the port's packets run through? */
 static bool is_attached(struct drill *d)
 {
 	struct bpf_prog_info prog = { 0 };
@@ -248,7 +248,7 @@ static bool is_attached(struct drill *d)
 	snprintf(path, sizeof(path), "%s/links/bwl_tc_host_%s", d->v.pins->dir, d->port_name);
 	fd = bpf_obj_get(path);
 	len = sizeof(link);
-	if (fd >= 0) /* of tcx, too, the device comes first */
+	if (fd >= 0) /* also for tcx the device comes first */
 		yes = !bpf_obj_get_info_by_fd(fd, &link, &len) && link.prog_id == prog.id &&
 		      link.xdp.ifindex == d->ifindex;
 	if (fd >= 0)
@@ -324,7 +324,7 @@ static int write_report(struct drill *d, const json_t *o)
 	return r;
 }
 
-/* Announced before it begins and when it has ended, by whatever end. */
+/* Announced in the log before it begins and after it has ended, however it ends. */
 static int drill(struct drill *d)
 {
 	char t[BWL_UNIT_BUF];
@@ -414,7 +414,7 @@ static int find_port(struct drill *d)
 	return drill_ends(port, d->pol, d->peer, &d->ends, &d->c->err);
 }
 
-/* One at a time: of its pins, whoever runs it. */
+/* One drill at a time for these pins, whoever runs it. */
 static int take_turn(struct drill *d)
 {
 	char path[512];
@@ -499,7 +499,7 @@ static int live(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* The report's own words, below its title. */
+/* The report's content, below its title. */
 static json_t *read_report(struct ctl *c, const char *note, size_t len)
 {
 	size_t title = strlen(TITLE);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * `evidence`: flow records for readers who must not have to trust this machine (docs/evidence.md).
- */
+/* `evidence`: flow records for readers who need not trust this machine (docs/evidence.md). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +8,7 @@
 #include <time.h>
 #include "evidence.h"
 
-/* A line for each peer. */
+/* One line per peer. */
 static char *peers_text(const struct ev_interval *v, size_t *ret_len)
 {
 	char *text = NULL;
@@ -55,12 +53,14 @@ struct export
 {
 	uint64_t from, to;
 	char since[40];
-	bool begun; /* one that ended since then was seen: all after it are, too */
+	bool begun; /* an interval that ended since then was seen: all later ones count, too */
 	size_t written, gone;
 };
 
-/* By their place in the log: what has no end, or a clock that was set back, is not left out of the
- * middle. */
+/*
+ * By their place in the log, so that an interval in the middle is not left out if it has no end, or
+ * if the clock was set back.
+ */
 static bool is_asked_for(struct export *x, const struct ev_found *f)
 {
 	const struct ev_id *id = &f->x.id;
@@ -69,7 +69,7 @@ static bool is_asked_for(struct export *x, const struct ev_found *f)
 	return x->begun && id->sequence >= x->from && id->sequence <= x->to;
 }
 
-/* The oldest may be gone; behind the first that is there none may be missing unseen. */
+/* The oldest may be gone; but after the first existing one, a missing one is always reported. */
 static int write_all(struct ctl *c, struct evidence_from *f, const char *dir, struct export *x)
 {
 	int r = 0;

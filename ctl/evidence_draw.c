@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where a drawn byte is: intervals in their order, peers by their place, records by theirs. */
+/*
+ * Finds the place of a drawn byte: intervals in their order, then peers and records by their
+ * places.
+ */
 #include <stdlib.h>
 #include "evidence.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files of evidence: what was exported, and what an interval is recomputed from. */
+/* Files of evidence: exports, and the files from which an interval is recomputed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ int evidence_read(const char *path, size_t most, char **ret, size_t *ret_len, st
 	return r ? bwl_fail(e, -r, "cannot read %.300s: %.300s", path, why.text) : 0;
 }
 
-/* Never over a file that is there: it may be what somebody was given. */
+/* Never overwrites a file: it may be what somebody was given. */
 int evidence_write(const char *dir, const char *name, mode_t mode, const char *text, size_t len,
 		   struct bwl_err *e)
 {
@@ -64,7 +64,7 @@ int evidence_log(struct ctl *c, struct evidence_from *f)
 	return r;
 }
 
-/* The newest file of that number of an interval: another one may have had it before. */
+/* The newest interval with that number: an earlier one may have had the same file. */
 int evidence_interval(const char *state_dir, const struct ev_found *x, struct ev_interval *ret,
 		      struct bwl_err *e)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `evidence open` and `challenge`: what is shown, and no more. */
+/* `evidence open` and `challenge`: show what was asked for, and no more. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct ask {
 	const char *peer;
 };
 
-/* The newest entry of that number. */
+/* The newest entry with that number. */
 static const struct ev_found *entry_of(const struct ev_log *l, uint64_t sequence)
 {
 	for (size_t i = l->nentries; i-- > 0;)
@@ -22,7 +22,7 @@ static const struct ev_found *entry_of(const struct ev_log *l, uint64_t sequence
 	return NULL;
 }
 
-/* One record: of the row that its file has; NULL: none. */
+/* The record in this row of the file; NULL: none. */
 static json_t *open_flow(const struct ev_interval *v, uint64_t row)
 {
 	for (uint32_t slot = 0; slot < v->slots; slot++)
@@ -32,7 +32,7 @@ static json_t *open_flow(const struct ev_interval *v, uint64_t row)
 	return NULL;
 }
 
-/* NULL: nothing of that peer is in it. A name may be of two ids, one after the other. */
+/* NULL: nothing of that peer is in it. A name may have had two ids, one after the other. */
 static json_t *open_peers(const struct ev_interval *v, const char *peer)
 {
 	json_t *a = json_array();
@@ -69,7 +69,7 @@ static int by_record(const void *a, const void *b)
 }
 
 /*
- * In the order of the log, which differs from that of their numbers if the folder was started anew.
+ * In the log's order, which differs from that of their numbers if the directory was started again.
  */
 static int find_all(struct ctl *c, const struct ev_log *l, const struct ask *a,
 		    const struct ev_found ***ret, size_t *ret_n)
@@ -126,7 +126,7 @@ static int open_all(struct ctl *c, struct evidence_from *f, const struct ask *a,
 	return r;
 }
 
-/* Takes all. */
+/* Takes over the reference to all. */
 static int write_opening(struct ctl *c, const char *path, json_t *all, const char *what)
 {
 	json_t *doc = json_pack("{s:i,s:s,s:o}", "version", BWL_JSON_VERSION, "kind",
@@ -215,7 +215,7 @@ static json_t *last_of(json_t *a)
 	return json_array_get(a, json_array_size(a) - 1);
 }
 
-/* The records of these bytes, each once; all of one interval. */
+/* The records of these bytes, each once, all from one interval. */
 static json_t *open_places(const struct ev_interval *v, const struct evidence_place *p, size_t n)
 {
 	json_t *peers = json_array(), *o;
@@ -227,7 +227,7 @@ static json_t *open_places(const struct ev_interval *v, const struct evidence_pl
 		bool same = i && p[i - 1].slot == p[i].slot;
 
 		if (same && p[i].at < end)
-			continue; /* the record before covers it */
+			continue; /* the previous record covers it */
 		if (!same)
 			end = index = 0;
 		for (; index < own->n; index++) {

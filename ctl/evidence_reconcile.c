@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `evidence reconcile`: both ends of a pair, by what each of them showed. */
+/* `evidence reconcile`: compares both ends of a pair, by what each of them showed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,7 @@ struct side {
 	char peer[EV_NAME], begin[EV_TIME], end[EV_TIME];
 	bool mixed, unbalanced, part;
 	struct ev_sum out, in;
-	uint64_t gaps, skips,
-		intervals; /* skips: intervals in which nothing of it is, and others */
+	uint64_t gaps, skips, intervals; /* skips: gaps, in which intervals are not shown */
 	struct ev_id last;
 	bool overflow;
 };
@@ -38,7 +37,7 @@ static void on_peer(const struct ev_entry *x, const struct ev_peer *p, uint32_t 
 		strcpy(s->begin, x->id.begin);
 	if (strcmp(x->id.end, s->end) > 0)
 		strcpy(s->end, x->id.end);
-	/* A name may be of two slots. */
+	/* A name may be in two slots. */
 	if (!s->intervals || !ev_id_same(&s->last, &x->id)) {
 		s->skips += s->intervals && !ev_follows(&s->last, &x->id);
 		s->gaps += x->id.gap;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `evidence verify`: by public keys and files alone, on any machine. */
+/* `evidence verify`: needs only public keys and files, on any machine. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "evidence.h"
 #include "evidence/draw.h"
 
-#define MOST_PROBLEMS 1000 /* that are listed */
+#define MOST_PROBLEMS 1000 /* the most that are listed */
 
 struct shown { /* bytes of a peer that a record shows */
 	struct bwl_hash root;
@@ -22,16 +22,19 @@ struct verify {
 	json_t *problems;
 	size_t nproblems, nnotes;
 	struct ev_chain chain;
-	bool whole; /* of what is shown all must be */
+	bool whole; /* --whole */
 	size_t folders;
 	uint64_t first_n, last_n; /* records of the folders' entries */
-	uint64_t repeated;        /* entries of a folder that one before it had */
-	/* That proofs lead to: of each folder one, and where there is none, of the files. */
+	uint64_t repeated;        /* entries that an earlier folder has, too */
+	/*
+	 * Checkpoints that the proofs are for: one per folder, or without folders those of the
+	 * files.
+	 */
 	struct bwl_checkpoint *checkpoint;
 	size_t ncheckpoints;
 	struct evidence_bytes bytes;
 	struct ev_sum after, before; /* of the last and first interval */
-	struct ev_sum passed;        /* records */
+	struct ev_sum passed;        /* according to records */
 	struct shown *shown;
 	size_t nshown, room;
 	uint64_t opened_intervals, opened_peers, opened_records, draws, missed;
@@ -57,7 +60,7 @@ static void on_chain(bool bad, const char *text, void *arg)
 		printf("note %s\n", text);
 }
 
-/* One of those from `from` on; where there is none it is the first of them. */
+/* Must be one of those from `from` on; if there are none, it becomes the first. */
 static void same_checkpoint(struct verify *v, size_t from, const struct bwl_checkpoint *c,
 			    const char *where)
 {
@@ -77,7 +80,7 @@ static void same_checkpoint(struct verify *v, size_t from, const struct bwl_chec
 	problem(v, text);
 }
 
-/* Of that record of the log; NULL: no folder so far has it. */
+/* The interval of that record of the log; NULL: no folder so far has it. */
 static const struct interval_bytes *known(const struct verify *v, uint64_t n)
 {
 	for (size_t i = v->bytes.n; i-- > 0;)
@@ -86,7 +89,7 @@ static const struct interval_bytes *known(const struct verify *v, uint64_t n)
 	return NULL;
 }
 
-/* Two exports may overlap: what both have is the same. */
+/* Two exports may overlap: common entries must be equal. */
 static bool is_repeated(struct verify *v, uint64_t n, const struct ev_entry *x, const char *where)
 {
 	const struct interval_bytes *was = known(v, n);
@@ -104,7 +107,7 @@ static bool is_repeated(struct verify *v, uint64_t n, const struct ev_entry *x, 
 	return true;
 }
 
-/* from: the folder's checkpoint among all. */
+/* from: index of the folder's first checkpoint. */
 static void judge_part(struct verify *v, const struct evidence_part *p, size_t from)
 {
 	char where[80], text[600];
@@ -184,7 +187,7 @@ static void on_record(const struct ev_shown *s, void *arg)
 		       (int)s->record->len, s->record->line);
 }
 
-/* What is shown is of the folder, where there is one: a log may have been rewritten since. */
+/* If there is a folder, what is shown must be from it: the log may have been rewritten since. */
 static void tie(struct verify *v, const struct ev_seen *s)
 {
 	const struct interval_bytes *of = known(v, s->n);
@@ -287,7 +290,7 @@ static bool is_shown(const struct verify *v, const struct evidence_place *p)
 		if (s->to > p->at)
 			return true;
 		if (s->from < s->to)
-			return false; /* those before it end before it, too */
+			return false; /* earlier ones end earlier, too */
 	}
 	return false;
 }
@@ -336,7 +339,7 @@ static int verify_draws(struct verify *v, const char *path, const char *nonce, u
 	return 0;
 }
 
-/* Of what all that is true: between the first and the last entry, and of nothing else. */
+/* The range for which all this holds: between the first and the last entry, and nothing else. */
 static void say_range(struct verify *v)
 {
 	const struct ev_chain *x = &v->chain;
@@ -497,7 +500,7 @@ int evidence_verify(struct ctl *c, int argc, char **argv)
 	v.problems = json_array();
 	for (int i = 0; !r && i < argc; i++)
 		r = is_folder(argv[i]) ? verify_dir(&v, argv[i]) : 0;
-	for (int i = 0; !r && i < argc; i++) /* which are compared with those */
+	for (int i = 0; !r && i < argc; i++) /* files are compared with the folders */
 		r = is_folder(argv[i]) ? 0 : verify_file(&v, argv[i]);
 	if (!r && seed_from)
 		r = verify_draws(&v, seed_from, nonce, ndraws);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `exfil`: the least time in which something large could leave under a policy. */
+/* `exfil`: the shortest time in which a large amount could leave under a policy. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +16,9 @@
 
 #define BUDGET_MOST 4096 /* bytes of budget.json */
 
-/* Network cards of this machine that are no DPU's and of which no device is a port or management.
+/*
+ * Network cards of this machine that are not a DPU's and have no device that is a port or
+ * management.
  */
 static size_t unseen_nics(const struct bwl_pins *pins)
 {
@@ -35,7 +37,7 @@ static size_t unseen_nics(const struct bwl_pins *pins)
 	return unseen;
 }
 
-/* The policy of --policy, or the one in force, and then what is beside it on this machine. */
+/* The policy of --policy, or the one in force together with this machine's other ways out. */
 static int get_policy(struct ctl *c, const char *file, struct bwl_policy **ret, size_t *ret_unseen)
 {
 	struct bwl_pins *pins;
@@ -97,8 +99,7 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 	return a;
 }
 
-/* The folder is bwlimit-export's, which may have been taken over: no link, no FIFO, no long text.
- */
+/* The directory is bwlimit-export's, which may be compromised: no link, no FIFO, no long text. */
 static json_t *read_budget(const char *path)
 {
 	BWL_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -81,7 +81,7 @@ static int parse(struct ctl *c, int argc, char **argv, const char *size, struct 
 	return 0;
 }
 
-/* The reason's own words, made concrete where a name is known. */
+/* The reason's own text, with names filled in where they are known. */
 static void todo_text(const struct bwl_view *v, const struct ctl_question *q,
 		      const struct ctl_answer *a, char *buf, size_t size)
 {

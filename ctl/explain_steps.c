@@ -237,7 +237,7 @@ static bool judge_grant(struct judge *j)
 	return true;
 }
 
-/* What the ledger has released of a volume, where one has come. */
+/* What the ledger has released of a volume, if there is one. */
 static void judge_release(struct judge *j, const char *what, const struct bwl_left *left,
 			  uint64_t released, bool soft)
 {
@@ -278,7 +278,7 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 			     "the state is ahead of the clock; it starts over in debt");
 			return;
 		}
-		rest = l->rate.burst_bytes + 1; /* CPUs may hold what else there is */
+		rest = l->rate.burst_bytes + 1; /* CPUs may hold the rest */
 		over = left.debt + len > l->rate.burst_bytes;
 		missing = over ? left.debt + len - l->rate.burst_bytes : 0;
 		if (over && horizon_ns && l->rate.burst_bytes >= len) {

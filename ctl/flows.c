@@ -15,17 +15,17 @@
 #define MOST_SINCE_S (366 * 86400)
 /* Root reads the files for users, who may ask as often as they like. */
 #define ORDERED_SINCE_S 3600
-#define MOST_SHOWN 20   /* to people, if they do not say */
-#define MOST_KEPT 20000 /* in memory; twice as many while files are read */
+#define MOST_SHOWN 20   /* shown to people by default */
+#define MOST_KEPT 20000 /* kept in memory; twice as many while files are read */
 
-/* A flow of all intervals that were asked for, or a remainder: one of its lines, and the sums. */
+/* A flow over all intervals asked for, or a remainder: one of its lines, and the sums. */
 struct flow {
 	char *name, *text;  /* what it is, and the line */
 	const json_t *line; /* the same, while it is shown */
 	bool is_flow;
 	uint64_t frames, bytes, charged;
 	uint32_t tcp_flags;
-	char first[BWL_TIME_BUF], last[BWL_TIME_BUF]; /* of UTC: they compare as text */
+	char first[BWL_TIME_BUF], last[BWL_TIME_BUF]; /* in UTC: can be compared as text */
 };
 
 struct ask {
@@ -36,10 +36,10 @@ struct ask {
 };
 
 struct found {
-	json_t *at; /* what a flow is, as text: its number */
+	json_t *at; /* what identifies a flow, as text: its index */
 	struct flow *flow;
 	size_t n, room, intervals, gaps, unbalanced, thinned;
-	struct flow left; /* sums of those that are not listed */
+	struct flow left; /* sums of flows that are not listed */
 	size_t nleft;
 };
 
@@ -75,7 +75,7 @@ static bool is_asked_for(const struct ask *a, const json_t *line)
 	       number_of(line, "destination_port") == a->port;
 }
 
-/* What tells flows apart; the caller frees it. */
+/* What distinguishes flows; the caller frees it. */
 static char *name_of(const json_t *line)
 {
 	static const char *const keys[] = {
@@ -110,7 +110,7 @@ static void leave_out(struct found *f, const struct flow *x)
 	f->nleft++;
 }
 
-/* Those with the fewest bytes go. One that comes again later counts as another. */
+/* Drops those with the fewest bytes. If one of them comes again later it counts as another. */
 static void prune(struct found *f)
 {
 	size_t i;
@@ -184,7 +184,7 @@ static void take_line(struct found *f, const struct ask *a, const json_t *line)
 	}
 }
 
-/* When a file was written; the oldest may be deleted meanwhile. */
+/* Opens a file, with the time when it was written; the oldest may be deleted meanwhile. */
 static int open_file(const char *folder, uint64_t number, FILE **ret, int64_t *ret_s)
 {
 	char path[500], name[FLOWS_NAME];
@@ -216,7 +216,7 @@ static void take_file(struct found *f, const struct ask *a, FILE *file)
 	free(text);
 }
 
-/* The newest first, until one was written before. */
+/* The newest first, until one was written before the start. */
 static int take_all(struct ctl *c, const struct ask *a, struct found *f)
 {
 	uint64_t *number = NULL;
@@ -244,7 +244,7 @@ static int take_all(struct ctl *c, const struct ask *a, struct found *f)
 		}
 		if (when >= a->from_s)
 			take_file(f, a, file);
-		fclose(file); /* an older one may be newer: clocks are set */
+		fclose(file); /* an older file may have a later time: clocks are set */
 	}
 	free(number);
 	return r;
@@ -290,7 +290,7 @@ static struct bwl_value get_protocol(const void *row)
 			 : bwl_v_count(n);
 }
 
-/* "10.7.0.2:443"; of RoCE the queue pair in the place of the port. */
+/* "10.7.0.2:443"; for RoCE the queue pair instead of the port. */
 static struct bwl_value end_of(const void *row, const char *address, const char *port)
 {
 	const json_t *l = ((const struct flow *)row)->line;

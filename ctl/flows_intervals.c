@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `flows intervals`: of the newest intervals of flow records, what is missing and whether they
- * balance. */
+/*
+ * `flows intervals`: the newest intervals of flow records, with what is missing and whether they
+ * balance.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +12,10 @@
 #include "bwl/desired.h"
 #include "flows/store.h"
 
-#define MOST 360 /* an hour of them, by ten seconds */
+#define MOST 360 /* one hour, at ten seconds each */
 #define MOST_SHOWN 20
 
-/* An interval: its head, and the line of the peer that was asked for. */
+/* An interval: its head, and the line of the peer asked for. */
 struct interval {
 	json_t *head, *peer; /* peer NULL: not asked for, or nothing of it came */
 };
@@ -30,7 +32,7 @@ static uint64_t count(const json_t *sum, const char *key)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-/* As stats has them; a minus b where b is given. */
+/* As in stats; minus b, if b is given. */
 static struct bwl_value sum(const json_t *a, const json_t *b)
 {
 	uint64_t bytes = count(a, "bytes") - count(b, "bytes"),
@@ -179,7 +181,7 @@ static bool is_kind(const json_t *line, const char *kind)
 	return s && !strcmp(s, kind);
 }
 
-/* Surely another peer's, without a look at all of it: a host chooses how many there are. */
+/* Certainly another peer's, without parsing all of it: a host decides how many there are. */
 static bool others(const char *text, const char *peer)
 {
 	char wanted[BWL_NAME_LEN + 16];
@@ -190,7 +192,7 @@ static bool others(const char *text, const char *peer)
 	return !strstr(text, wanted);
 }
 
-/* Peers stand between the head and the flows: what comes behind them is not read. */
+/* Peers are between the head and the flows: what follows them is not read. */
 static bool take(FILE *f, const char *peer, struct interval *ret)
 {
 	BWL_AUTO_FREE char *text = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A command by bwlimitd (bwl/agent.h): its words go there, with the file that it reads; exit code
- * and text come back.
+ * Runs a command by bwlimitd (bwl/agent.h): sends its words, with the file that it reads; gets exit
+ * code and text.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ int ctl_input_fd(const char *path, struct bwl_err *e)
 	return fd < 0 ? bwl_fail(e, errno, "no room for %.200s: %s", path, strerror(errno)) : fd;
 }
 
-/* The answer's line; what came behind it is left in buf. */
+/* The answer's line; what follows it stays in buf. */
 static json_t *hear(int conn, char *buf, size_t size, size_t *ret_n)
 {
 	size_t n = 0;
@@ -57,7 +57,7 @@ static json_t *hear(int conn, char *buf, size_t size, size_t *ret_n)
 	return o;
 }
 
-/* So many bytes of the connection, of which n are in buf already. */
+/* Copies that many bytes of the connection, of which n are already in buf. */
 static bool copy(int conn, json_int_t left, int to, char *buf, size_t size, size_t *n)
 {
 	while (left > 0) {
@@ -96,7 +96,7 @@ static json_t *words(const struct ctl *c, const struct ctl_cmd *cmd, int argc, c
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
-/* An answer in time, or none. */
+/* Waits for an answer. */
 static int reach(const struct ctl *c, const json_t *what, int doc)
 {
 	struct timeval most = { .tv_sec = PATIENCE_S };

@@ -7,7 +7,7 @@
 #include "grant.h"
 #include "journal/journal.h"
 
-/* A grant that lifts nothing and allows nothing would only look like one. */
+/* A grant that lifts nothing and allows nothing would only look like a grant. */
 static int check_grant(struct ctl *c, struct bwl_pins *pins, const char *name,
 		       const struct ctl_words *w)
 {
@@ -94,7 +94,7 @@ static int grant(struct ctl *c, int argc, char **argv)
 		r = bwl_journal_grant(pins, argv[0], ctl_journal_limits(&w), w.for_ns, &c->err);
 	if (!r) {
 		r = bwl_peer_change(pins, argv[0], &ch, &c->err);
-		if (r) /* what the maps have closed still is closed in the journal again */
+		if (r) /* what is still closed in the maps is closed in the journal again */
 			bwl_journal_note(pins, NULL);
 	}
 	if (!r) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `grant --all`: reverses `revoke --all`. Each revoked peer gets what the policy in force says. */
+/*
+ * `grant --all`: reverses `revoke --all`. Each revoked peer gets what the policy in force gives it.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,7 @@
 #include "journal/journal.h"
 #include "progress.h"
 
-#define NAMED 20 /* peers in the question */
+#define NAMED 20 /* peers shown in the question */
 
 int ctl_grant_no_policy(struct ctl *c)
 {
@@ -91,7 +93,7 @@ static int give_back(struct ctl *c, struct bwl_pins *p, const struct revoked *x)
 	ctl_progress_end(progress);
 	if (!r)
 		return 0;
-	bwl_journal_note(p, NULL); /* what the maps have closed is closed in the journal again */
+	bwl_journal_note(p, NULL); /* what is closed in the maps is closed in the journal again */
 	bwl_warn("%zu of %zu peers may send again; the others are still revoked", done, x->n);
 	return r;
 }

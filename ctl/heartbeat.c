@@ -28,8 +28,8 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 		r = bwl_pins_lock(pins, &c->err);
 	if (!r && lift)
 		r = bwl_audit_intent(&c->err, "heartbeat --lift");
-	if (!r) /* kept alive by hand, bwlimitd could be dead: nothing would check times, or
-		 * revoke */
+	if (!r) /* if it were kept alive by hand bwlimitd could be dead: nothing would check
+		 * times, or revoke */
 		r = bwl_enrolled_refuses(pins,
 					 lift ? "the clamp would end"
 					      : "bwlimitd alone keeps grants alive",
@@ -55,7 +55,7 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* What else than a hand's stop keeps everything closed is not for a hand to open. */
+/* Only an operator's stop may be lifted by an operator; other reasons keep everything closed. */
 static int may_start(struct ctl *c, uint32_t is)
 {
 	switch (is) {

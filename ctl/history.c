@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `history`: what passed and when, as bwlimitd has written it. */
+/* `history`: what passed and when, as written by bwlimitd. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static const int64_t nice_steps[] = {
 	1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10800, 21600, 86400, 0
 };
 
-/* A time ago, in whole seconds. */
+/* Converts a time ago to whole seconds. */
 static int ago(struct ctl *c, const char *option, const char *s, uint64_t most_s, int64_t *ret)
 {
 	uint64_t ns;
@@ -89,7 +89,7 @@ static char *local(int64_t s, const char *format, char buf[static 32])
 	return buf;
 }
 
-/* As short as tells one step from the next: the table is to fit 80 columns. */
+/* As short as distinguishes the steps: the table must fit 80 columns. */
 static const char *format_of(int64_t step_s)
 {
 	return step_s % 86400 == 0 ? "%Y-%m-%d"
@@ -97,7 +97,7 @@ static const char *format_of(int64_t step_s)
 				   : "%m-%d %H:%M:%S";
 }
 
-/* Of the step, what has been written. */
+/* Seconds of the step for which there is data. */
 static double seconds_of(const struct ask *a, const struct hist_state *st, size_t i)
 {
 	int64_t from = a->from_s + (int64_t)i * a->step_s, to = from + a->step_s;
@@ -107,12 +107,12 @@ static double seconds_of(const struct ask *a, const struct hist_state *st, size_
 	return (double)(to - from);
 }
 
-/* A step of the time that was asked for, or all of them together. */
+/* A step of the time asked for, or the sum of all. */
 struct point {
 	const struct hist_values *x;
 	int64_t from_s, step_s; /* -1: all */
 	double seconds;
-	size_t empty; /* for so many steps, in which nothing passed; 0: it is one step */
+	size_t empty; /* number of steps in which nothing passed; 0: it is one step */
 };
 
 static struct bwl_value get_time(const void *row)
@@ -182,7 +182,7 @@ static const struct bwl_column total_columns[] = {
 	{ NULL, BWL_BOTH },
 };
 
-/* How many steps from here on have nothing in them. */
+/* The number of empty steps from here on. */
 static size_t empty_steps(const struct hist_values *x, size_t n)
 {
 	size_t i = 0;
@@ -192,7 +192,7 @@ static size_t empty_steps(const struct hist_values *x, size_t n)
 	return i;
 }
 
-/* The points for programs; NULL, and the table with its last row is on stdout. */
+/* The points for programs; NULL: the table with its last row is on stdout. */
 static json_t *list_points(const struct ask *a, const struct hist_state *st,
 			   const struct hist_values *x, const struct point *all, bool json)
 {
@@ -263,7 +263,7 @@ static void print(const struct ask *a, const struct hist_state *st, const struct
 	bwl_doc_print(o);
 }
 
-/* What there is: all peers, or the classes of one. */
+/* The names that exist: all peers, or the classes of one. */
 struct names {
 	const char *peer; /* NULL: all */
 	bool of_classes;
@@ -295,7 +295,7 @@ static json_t *names(struct ctl *c, struct hist_reader *r, const char *peer)
 	return NULL;
 }
 
-/* No such name: which there are, the likeliest first. */
+/* No such name: lists the existing ones, the most similar first. */
 static int none(struct ctl *c, const struct ask *a, struct hist_reader *r)
 {
 	json_t *list = names(c, r, *a->class_ ? a->peer : NULL);

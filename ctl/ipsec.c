@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `ipsec`: strongSwan's connections from the policy, and the SAs that came of them. */
+/* `ipsec`: strongSwan's connections from the policy, and the SAs made by them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static int load_policy(struct ctl *c, int argc, char **argv, struct bwl_policy *
 	return r;
 }
 
-/* What is to be in charon. */
+/* What charon is to have. */
 struct plan {
 	struct ipsec_place place;
 	struct bwl_policy *pol;
@@ -56,7 +56,7 @@ struct plan {
 	json_t *tree;
 };
 
-/* live: for the charon that runs and the policy in force. */
+/* live: for the running charon and the policy in force. */
 static int plan_make(struct ctl *c, int *argc, char **argv, bool live, struct plan *p)
 {
 	const struct ctl_opt opts[] = { IPSEC_PLACE_OPTS(p->place), { NULL, NULL, NULL } };
@@ -152,7 +152,7 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 		       n->revoked);
 }
 
-/* Loading takes its time: what was revoked meanwhile goes again. */
+/* Loading takes a while: removes what was revoked in the meantime. */
 static int drop_revoked(struct ctl *c, const struct plan *p)
 {
 	const char **name = calloc(p->pol->npeers + 1, sizeof(*name));

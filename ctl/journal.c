@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `journal`: what of revocations, clamps, stop and lowered limits is on disk, and holds over a
- * reboot.
+ * `journal`: which revocations, clamps, stops and lowered limits are on disk and survive a reboot.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,8 +53,8 @@ static int off(struct ctl *c)
 }
 
 /*
- * Whatever it is to hold is in it from its first moment: killed anywhere it is whole, or cut.
- * Without maps one that was cut may have had all of it closed, until somebody grants.
+ * It contains everything from its first moment: if killed at any point it is whole, or truncated.
+ * Without maps, a truncated one may have had everything closed, until a grant.
  */
 static int begin(struct bwl_pins *p, const char *dir, enum bwl_journal_state *was,
 		 const char **closed, struct bwl_err *e)
@@ -71,7 +70,7 @@ static int begin(struct bwl_pins *p, const char *dir, enum bwl_journal_state *wa
 	cut = j.state == BWL_JOURNAL_CUT ||
 	      (j.state == BWL_JOURNAL_MISSING && bwl_is_enrolled_here());
 	bwl_journal_free(&j);
-	/* Maps without a policy say nothing of what was closed. */
+	/* Maps without a policy do not show what was closed. */
 	if (p && (!cut || bwl_active_slot(p, bwl_now_ns()) != BWL_NO_SLOT)) {
 		*closed = "what the maps have closed";
 		return bwl_journal_begin(p, was, e);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `latency`: how long packets are held up, of which peers by name, and what came out. */
+/* `latency`: how long packets are held, which peers are measured by name, and the results. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static struct bwl_value get_waited(const void *row)
 	return bwl_v_count(bwl_lat_frames(h) - h->bin[0]);
 }
 
-/* Upper ends of bins: "up to". */
+/* Upper bounds of bins: "up to". */
 static struct bwl_value up_to(const struct bwl_lat_hist *h, unsigned percent)
 {
 	uint64_t ns = bwl_lat_percentile(h, percent);
@@ -121,7 +121,10 @@ static void print(const struct ctl *c, const struct bwl_lat_peers *l, bool on, i
 	bwl_doc_print(doc);
 }
 
-/* What was before the wait is taken away; a peer that was not measured by name then has all. */
+/*
+ * Subtracts what was there before the wait; a peer that was not measured by name then keeps
+ * everything.
+ */
 static void subtract(struct bwl_lat_peers *now, const struct bwl_lat_peers *was)
 {
 	for (size_t i = 0; i < now->n; i++)
@@ -224,7 +227,7 @@ static int latency_on(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* Of the names, those that have a row. */
+/* Of the names, ends those that have a row. */
 static int end_by_name(struct ctl *c, struct bwl_pins *p, int argc, char **argv)
 {
 	BWL_AUTO_FREE struct bwl_lat_peers *l = bwl_must(calloc(1, sizeof(*l)));

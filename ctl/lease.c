@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `lease`: until when this DPU may hold grants. bwlimitd renews it, because what it does at the end
- * hangs on it, and because without it there is no heartbeat that a lease could allow.
+ * `lease`: until when this DPU may hold grants. bwlimitd renews it, because it must act when the
+ * lease ends, and because without bwlimitd there is no heartbeat that a lease could allow.
  */
 #include <errno.h>
 #include <stdio.h>

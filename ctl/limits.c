@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What holds for a peer now that a command has changed it. */
+/* Prints the limits of a peer after a command has changed them. */
 #include <stdio.h>
 #include "ctl.h"
 
@@ -27,7 +27,7 @@ static void say(const struct bwl_peer_row *row)
 	putchar('\n');
 }
 
-/* A volume counts from the first byte on: what is set may be spent already. */
+/* A volume counts from the first byte on: a new one may already be spent. */
 static void warn_spent(const struct bwl_left *l, const char *name)
 {
 	if (l->has_volume && l->used >= l->volume)

@@ -223,7 +223,7 @@ static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 		errno = 0;
 		if (!fflush(stdout) && !ferror(stdout))
 			return r >= CTL_EXIT ? r - CTL_EXIT : r;
-		if (errno == EPIPE) /* `| head` has seen enough */
+		if (errno == EPIPE) /* `| head` has read enough */
 			return 1;
 		bwl_fail(&c->err, errno ? errno : EIO, "cannot write the output: %s",
 			 strerror(errno ? errno : EIO));
@@ -238,7 +238,7 @@ static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 	return 2;
 }
 
-/* One of many that bwlimitd runs: memory that is short ends this one, and no other. */
+/* bwlimitd runs many of these: if memory is short only this one ends. */
 static void die_first(void)
 {
 	BWL_AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -255,7 +255,7 @@ static int as_ordered(struct ctl *c, const struct ctl_cmd *cmd, int argc, char *
 	return r ? r : cmd->run(c, argc, argv);
 }
 
-/* What is read from standard input here may have to be sent as well: it is read once, and kept. */
+/* Standard input that is read here may have to be sent as well: it is read once, and kept. */
 static void keep_input(const struct ctl_cmd *cmd, int argc, char **argv)
 {
 	int file = ctl_file_word(cmd, argc, argv), fd = -1;

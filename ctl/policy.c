@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `policy`: whole policies, checked, compared, put in force and taken back. */
+/* `policy`: checks, compares, applies and reverts whole policies. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static int policy_diff(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* The limits of the policy that stays are its own, over a reboot, too. */
+/* The limits of the policy that stays are its own, also after a reboot. */
 static int raise_confirmed(struct ctl *c, struct bwl_pins *pins)
 {
 	struct bwl_policy *pol = NULL;
@@ -130,7 +130,9 @@ static void show_json(const struct bwl_pins *pins, const struct bwl_policy *pol,
 	bwl_doc_print(o);
 }
 
-/* What is in force and not in any policy file, as comments: the text reads back as a file. */
+/*
+ * State that is in force but in no policy file, as comments: the text can be read back as a file.
+ */
 static void show_state(const struct bwl_pins *pins, const struct bwl_policy *pol, const char *hex)
 {
 	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(pins, now);

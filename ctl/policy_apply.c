@@ -16,7 +16,7 @@
 #include "policy.h"
 #include "progress.h"
 
-#define ANSWER_S 10 /* until the order is taken; what it takes to do is another matter */
+#define ANSWER_S 10 /* until the order is accepted; carrying it out may take longer */
 
 /* At a terminal, with a policy in force: show what changes and ask. False: no. */
 static bool agreed(struct bwl_pins *pins, const struct bwl_policy *to, struct ctl *c)
@@ -100,7 +100,7 @@ static int apply_here(struct ctl *c, struct apply *a, struct bwl_pins *pins,
 	return bwl_journal_apply(pins, a->doc.pol, &o, rep, &c->err);
 }
 
-/* What bwlimitd did, or would not. */
+/* What bwlimitd did, or refused. */
 static int take_answer(struct ctl *c, const json_t *answer, struct bwl_publish_report *rep)
 {
 	const json_t *warning;
@@ -146,7 +146,7 @@ static bool order(struct ctl *c, const struct apply *a, struct bwl_publish_repor
 	return taken;
 }
 
-/* Written down, then in force, then written down that it is. */
+/* Recorded, put in force, then recorded as done. */
 static int put_in_force(struct ctl *c, struct apply *a, struct bwl_pins *pins, const char *hex,
 			struct bwl_publish_report *rep)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What several commands say. */
+/* Output that several commands share. */
 #include "ctl.h"
 
 void ctl_print_list(const char *kind, const char *key, json_t *value)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A thread that speaks once a second; the work itself knows nothing of it. */
+/* A thread that reports once a second; the work itself does not know about it. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `revoke`: promise 9 in its order. The map first, one write: from there on nothing passes. Then
- * the kernel's SAs, depending on nobody; then charon, which tells the other side and unloads the
- * connection; then the kernel again, for what charon made in between.
+ * `revoke`: promise 9 in its order. First the map, one write: from then on nothing passes. Then the
+ * kernel's SAs, without depending on a daemon; then charon, which tells the other side and unloads
+ * the connection; then the kernel again, for what charon made in between.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ static int close_map(struct order *o, int argc, char **argv)
 	return r;
 }
 
-/* Documents that were signed before this open none of it, whoever closed it first. */
+/* Documents signed earlier open none of it, whoever closed it first. */
 static void closed_again(struct order *o)
 {
 	const char *dir = bwl_journal_dir(o->pins->ctl->drill);
@@ -80,7 +80,7 @@ static void closed_again(struct order *o)
 		r = bwl_journal_again(dir, BWL_J_CLOSE, o->name[i], now_s, &o->journal);
 }
 
-/* After the map and the kernel: a log on a slow disk holds up nothing that closes. */
+/* After the map and the kernel: a log on a slow disk delays nothing that closes. */
 static void record(struct order *o)
 {
 	uint64_t start = clock_ns();
@@ -109,7 +109,7 @@ static bool is_ended(uint32_t peer, const void *arg)
 	return peer < x->max && x->id[peer];
 }
 
-/* Again after charon: what it made in between. The second look's word counts. */
+/* Again after charon, for what it made in between. The second result counts. */
 static void drop_kernel(struct order *o, const struct ended *x)
 {
 	struct bwl_xfrm_dropped d = { 0 };
@@ -160,7 +160,10 @@ static bool is_revoked_here(const struct order *o, const char *name)
 	return o->all;
 }
 
-/* By the names of the maps, not by a policy: SAs may be left of a peer that is in none any more. */
+/*
+ * By the names in the maps, not by a policy: SAs may be left of a peer that is in no policy any
+ * more.
+ */
 static void find_ended(struct order *o, struct ended *x)
 {
 	struct bwl_view v[BWL_GENERATIONS] = { 0 };

@@ -40,7 +40,7 @@ static int take_terms(struct ctl *c, struct terms *t)
 	return 0;
 }
 
-/* Names with commas between. */
+/* Names separated by commas. */
 static json_t *names_of(const char *s)
 {
 	json_t *list = json_array();
@@ -73,7 +73,9 @@ static void add_options(const struct terms *t, json_t *o)
 		json_object_set_new(o, "break_glass", json_true());
 }
 
-/* What is in the file: a policy's text, or what a payload of another type has beside the terms. */
+/*
+ * The file's content: a policy's text, or what another type's payload has in addition to the terms.
+ */
 static int content(struct ctl *c, const char *file, const struct terms *t, const char *bytes,
 		   size_t len, json_t **ret)
 {

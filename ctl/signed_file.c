@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Signed documents as files, and as people and programs are shown them. */
+/* Signed documents as files, and as shown to people and programs. */
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>

@@ -9,7 +9,8 @@
 #include "stats.h"
 
 /*
- * Ids are given from 1 on: there are no counters beyond the last name, where most of the room is.
+ * Ids are given from 1 on: after the last name, where most of the entries are, there are no
+ * counters.
  */
 static uint32_t named(const struct bwl_pins *p)
 {
@@ -134,7 +135,7 @@ static int stats(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* Of a port that is not attached any more: its number. */
+/* The number of a port that is no longer attached. */
 static const char *row_port(const struct bwl_pins *p, unsigned int port, unsigned int reason,
 			    char buf[static 24])
 {

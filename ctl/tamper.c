@@ -106,7 +106,7 @@ static int act(struct ctl *c, enum bwl_action a, char *peer)
 		}
 	}
 	r = ctl_revoke(c, 1, argv);
-	if (a == BWL_ACTION_DESTROY) /* whatever became of that */
+	if (a == BWL_ACTION_DESTROY) /* whatever came of that */
 		destroy_keys();
 	return r;
 }

@@ -88,7 +88,7 @@ static int settle(struct ctl *c, struct order *o, int argc, char **argv, const c
 	return 0;
 }
 
-/* A new one, of its owner alone: never over another file. */
+/* A new file, readable only by its owner: never overwrites one. */
 static int open_out(struct ctl *c, const struct order *o, FILE **ret)
 {
 	int fd = o->file ? open(o->file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)

@@ -6,7 +6,7 @@
 #include "ordered.h"
 #include "top.h"
 
-#define ORDERED_LEAST_NS 1000000000ULL /* of what goes on: a reader's is root's process */
+#define ORDERED_LEAST_NS 1000000000ULL /* a reader's running `top` is root's process */
 
 static const struct bwl_column columns[] = {
 	{ &bwl_f_peer, BWL_BOTH }, { &bwl_f_state, BWL_BOTH }, { &bwl_f_passes, BWL_BOTH },
@@ -55,7 +55,7 @@ static void show(struct ctl *c, const struct top_look *k, size_t most)
 	fflush(stdout);
 }
 
-/* For programs, and what is no terminal: one after the other. */
+/* For programs, and if standard output is not a terminal: one after the other. */
 static int stream(struct ctl *c, uint64_t every_ns, size_t most, bool once,
 		  const struct top_choice *t)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See top.h: a look at the counters, chosen and ordered. */
+/* See top.h: takes the counters, selected and sorted. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static double key_of(const struct top_look *k, const struct top_row *row, enum t
 		return -1;
 	rate = (double)bwl_rate_decode(&p.body->grant.rate);
 	switch (sort) {
-	case TOP_STATE: /* what is not live first */
+	case TOP_STATE: /* those that are not live first */
 		return bwl_standing(&k->v, row->id, p.body);
 	case TOP_LIMIT:
 		return rate;
@@ -132,7 +132,7 @@ static int by_name(const void *a, const void *b, void *names)
 		       name[((const struct top_row *)b)->id].name, BWL_NAME_LEN);
 }
 
-/* Those that are not meant go behind the others, and may be meant again. */
+/* Rows that are not selected go behind the others, and may be selected again. */
 void top_choose(struct top_look *k, const struct top_choice *t)
 {
 	char name[BWL_NAME_LEN];

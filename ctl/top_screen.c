@@ -16,7 +16,7 @@
 #include "top.h"
 
 #define HOME "\033[H"
-#define LINE_END "\033[K\r\n" /* and what the picture before had behind it */
+#define LINE_END "\033[K\r\n" /* and erases what the previous picture had after it */
 #define CLEAR_DOWN "\033[J"
 #define SCREEN_ON "\033[?1049h\033[?25l" /* the terminal's other page, no cursor */
 #define SCREEN_OFF "\033[?25h\033[?1049l"
@@ -51,7 +51,7 @@ static void stay_within(struct screen *s)
 		s->first = s->look.n > room(s) ? s->look.n - room(s) : 0;
 }
 
-/* What is longer than the terminal ends with a mark. */
+/* A line longer than the terminal ends with a mark. */
 static void put_line(FILE *f, const char *text, size_t columns, const char *end)
 {
 	size_t n = strcspn(text, "\n");
@@ -272,7 +272,7 @@ static void take_keys(struct screen *s)
 	char key[64];
 	ssize_t n = read(STDIN_FILENO, key, sizeof(key));
 
-	if (n <= 0) { /* the terminal is gone */
+	if (n <= 0) { /* the terminal has gone */
 		s->done = n == 0 || (errno != EINTR && errno != EAGAIN);
 		return;
 	}
@@ -281,7 +281,7 @@ static void take_keys(struct screen *s)
 	choose(s);
 }
 
-/* Until then, or a key, or another size of the window; what came is in the picture. */
+/* Waits until then, or for a key, or a new window size; what came is in the picture. */
 static void wait_for(struct screen *s, uint64_t until_ns)
 {
 	struct pollfd p = { .fd = s->keys ? STDIN_FILENO : -1, .events = POLLIN };
@@ -296,7 +296,7 @@ static void wait_for(struct screen *s, uint64_t until_ns)
 
 static void on_resize(int sig)
 {
-	(void)sig; /* it ends poll() */
+	(void)sig; /* its arrival ends poll() */
 }
 
 static void terminal(struct screen *s, bool on)

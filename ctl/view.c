@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The pinned maps as most commands want them: with the generation that holds now. */
+/* The pinned maps as most commands need them: with the generation in force. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

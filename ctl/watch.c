@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `watch`: what the data plane reports, as it happens. By bwlimitd where one runs, else alone. */
+/*
+ * `watch`: the data plane's events, as they happen. Through bwlimitd if it runs, otherwise alone.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -64,7 +66,7 @@ static int options(struct watch *w, int argc, char **argv)
 	return r;
 }
 
-/* Another reads alone, or we may not: then that bwlimitd is waited for. */
+/* Another one reads the ring, or we may not: then waits for bwlimitd. */
 static int ring_or_wait(struct watch *w)
 {
 	int r = watch_ring(w);
@@ -75,7 +77,7 @@ static int ring_or_wait(struct watch *w)
 	return WATCH_OTHER;
 }
 
-/* One may come while the other way is taken, and go. */
+/* bwlimitd may start or end while the other way is used. */
 static int watch(struct ctl *c, int argc, char **argv)
 {
 	struct watch w = { .c = c };

@@ -12,11 +12,11 @@
 
 struct stream {
 	int fd;
-	size_t n, at; /* bytes in buf, and of them handed out */
+	size_t n, at; /* bytes in buf, and those already returned */
 	char buf[16 * BWL_AGENT_LINE];
 };
 
-/* 1: *ret is the next line; 0: none yet; -1: the other side has gone. */
+/* 1: *ret is the next line; 0: none yet; -1: the other side has hung up. */
 static int next_line(struct stream *s, int ms, json_t **ret)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
@@ -44,7 +44,7 @@ static int next_line(struct stream *s, int ms, json_t **ret)
 	return *ret ? 1 : -1;
 }
 
-/* What has been lost until now, after which it hangs up. */
+/* The number of lost events so far, after which it hangs up. */
 static void hear_the_end(struct watch *w, struct stream *s)
 {
 	uint64_t end = bwl_now_ns() + ANSWER_NS;

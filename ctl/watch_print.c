@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `watch`: one document, as it is or in words; and when to stop. */
+/* `watch`: prints one document, as it is or in words; decides when to stop. */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static unsigned number_of(const json_t *o, const char *key)
 	return (unsigned)json_integer_value(json_object_get(o, key));
 }
 
-/* What a reason that drops means; NULL: it passes. */
+/* Why a reason drops; NULL: it passes. */
 static const char *dropped_why(const char *reason)
 {
 	for (unsigned i = 0; i < _BWL_REASON_MAX; i++)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `watch` where no bwlimitd runs: reads the ring buffer itself, and lets go when one comes. */
+/*
+ * `watch` without a running bwlimitd: reads the ring buffer itself, and releases it when bwlimitd
+ * starts.
+ */
 #include <errno.h>
 #include <string.h>
 #include <bpf/libbpf.h>

@@ -143,7 +143,7 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 		z->limit.present = true;
 		if (w.seen & CTL_W_RATE) {
 			z->limit.rate_bps = w.lim.rate_bps;
-			z->limit.burst = 0; /* the default follows the rate */
+			z->limit.burst = 0; /* the default depends on the rate */
 		}
 		if (w.seen & CTL_W_BURST)
 			z->limit.burst = w.lim.burst;
