@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs a command under what a systemd unit leaves it, where no systemd is: user, capabilities, groups, and
-the system calls that its filters refuse. Its file system and its cgroup are not applied:
+"""Runs a command with the rights that a systemd unit leaves it, without systemd: user, capabilities, groups, and
+the system calls that its filters allow. Its file system and its cgroup are not applied:
 vm-testbed/install starts the units themselves.
 
 as_unit.py UNIT-FILE COMMAND [ARG...], as root.
@@ -19,16 +19,16 @@ import seccomp
 CLONE_NEW = 0x7E020080
 SUID_SGID = 0o6000
 PROT_WRITE, PROT_EXEC = 2, 4
-# Where a call has the mode of a file, by the number of its argument.
+# The number of the argument that has a file's mode, by system call.
 MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "mkdir": 1, "mkdirat": 2, "mknod": 1, "mknodat": 2, "open": 2, "openat": 3, "creat": 1}
 FAMILIES = {"AF_UNIX": 1, "AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16}
-# What these settings refuse beside SystemCallFilter= (systemd.exec(5)).
+# What these settings refuse in addition to SystemCallFilter= (systemd.exec(5)).
 REFUSES = {"ProtectClock": "@clock", "ProtectKernelModules": "@module", "ProtectKernelLogs": "syslog",
            "ProtectHostname": "sethostname setdomainname", "RestrictNamespaces": "setns unshare"}
 
 
 def settings(path):
-    """Of [Service], in order: names and values."""
+    """Names and values of [Service], in order."""
     with open(path, encoding="utf-8") as f:
         for line in f.read().replace("\\\n", " ").splitlines():
             if re.match(r"[A-Z]\w+=", line):

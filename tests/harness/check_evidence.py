@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Evidence judged a second time, by docs/evidence.md and hashlib alone: check_evidence.py open FILE | export DIR.
-Signatures are not looked at: evidence verify does that, and others do for the log."""
+"""Checks evidence independently, with docs/evidence.md and hashlib only: check_evidence.py open FILE | export DIR.
+Signatures are not checked: evidence verify does that, and other programs do it for the log."""
 import base64
 import calendar
 import glob

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What bwlimit-sync hands over, in the place of bwlimitd: fake_bwlimitd.py SOCKET FOLDER [TRAY]
+"""Takes what bwlimit-sync hands over, in place of bwlimitd: fake_bwlimitd.py SOCKET FOLDER [TRAY]
 
-Each document becomes FOLDER/NNNN-TYPE-NAME, numbered as they came, and is taken; one whose bytes begin with
-"forged" is refused. FOLDER/status, where it is, is what bwlimitd would say of itself; with TRAY it says
-which signed documents it took and refused, and one whose name is in FOLDER/refuse is refused. With FOLDER/key,
+Each document becomes FOLDER/NNNN-TYPE-NAME, numbered in order of arrival, and is accepted; one whose bytes begin with
+"forged" is refused. FOLDER/status, if it exists, is the status of bwlimitd; with TRAY it lists
+the signed documents that were accepted and refused, and one whose name is in FOLDER/refuse is refused. With FOLDER/key,
 and $SAID, a program (bwl-said), that status is signed."""
 import array
 import base64
@@ -40,7 +40,7 @@ def listed(name):
 
 
 def remember(ask, data):
-    """What a status says of it; the error, where it is refused."""
+    """Its entry in the status, with the error if it is refused."""
     payload = base64.b64decode(json.loads(data)["payload"])
     what, version = f"{ask['type']}/{ask['name']}", json.loads(payload)["version"]
     if listed(ask["name"]):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The commands that bwlimit-sync asks bwlimitd for, in its place: fake_numbers.py SOCKET FOLDER
+"""Answers the commands that bwlimit-sync asks bwlimitd for, in its place: fake_numbers.py SOCKET FOLDER
 
-`bwlimit-ctl --json VERB …` is answered with FOLDER/VERB, which may be anything; without it, by an error."""
+`bwlimit-ctl --json VERB …` is answered with FOLDER/VERB, which may be anything, or with an error if there is none."""
 import json
 import os
 import socket

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Trays of a fleet, as far as a controller sees them, and people who sign.
+"""Simulates trays of a fleet, as a controller sees them, and people who sign.
 
   fake_trays.py run SERVER PKI PREFIX FOLDER TRAY…
-      each tray takes policies and rollouts as docs/fleet.md says, and says so under its own certificate (PKI/TRAY.pem).
-      A policy whose text has "bad" in it makes its tray drop half of its packets, one with "unsafe" lose two SAs.
-      FOLDER/TRAY.log: what it took; FOLDER/TRAY.checkpoint: what it says of its audit log, as JSON (checkpoint,
-      log_key, proof); FOLDER/TRAY.silent: it says nothing.
+      each tray accepts policies and rollouts as in docs/fleet.md, and reports it with its own certificate (PKI/TRAY.pem).
+      A policy whose text has "bad" in it makes its tray drop half of its packets, one with "unsafe" makes it lose two SAs.
+      FOLDER/TRAY.log: what it accepted; FOLDER/TRAY.checkpoint: its audit log's status, as JSON (checkpoint,
+      log_key, proof); FOLDER/TRAY.silent: it reports nothing.
   fake_trays.py crowd SERVER PKI PREFIX FOLDER N
-      so many, tray-000 and up, whose statuses are written a hundred at a time, under the certificate `root`.
-      FOLDER/took: which tray took which version, at how many per cent; FOLDER/sick: trays that drop, a line each.
+      N trays, from tray-000 on, whose statuses are written a hundred at a time, with the certificate `root`.
+      FOLDER/took: which tray accepted which version, at which percentage; FOLDER/sick: trays that drop, one per line.
   fake_trays.py sign FLEET NAME VERSION TYPE BODY KEY…
-      an envelope on standard output; BODY: what is of its type, as JSON.
+      an envelope on standard output; BODY: the fields of its type, as JSON.
 
-It verifies nothing: that is bwlimitd's, and tests/unit/signed."""
+It verifies nothing: bwlimitd and tests/unit/signed do that."""
 import base64
 import datetime
 import hashlib
@@ -157,7 +157,7 @@ class Fleet:
 
 
 class Crowd(Fleet):
-    """Many, by few processes of etcdctl."""
+    """Writes many keys with few processes of etcdctl."""
 
     def __init__(self, server, pki, prefix, folder, count):
         super().__init__(server, pki, prefix, folder, [f"tray-{i:03}" for i in range(int(count))])

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Hands documents to bwlimitd, as bwlimit-sync does: give_document.py SOCKET [KIND/NAME FILE]…
 
-Prints the last line of each answer. Without a document: the status; COSIGNED: records under the checkpoint that was
-cosigned last, as bwlimit-sync says it. Ends with 1 where one was refused, with 3
-where bwlimitd went before it answered."""
+Prints the last line of each answer. Without a document: the status; COSIGNED: number of records in the checkpoint that was
+cosigned last, as reported by bwlimit-sync. Exit code 1: one was refused; 3: bwlimitd hung up
+before it answered."""
 import array
 import fcntl
 import json

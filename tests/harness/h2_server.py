@@ -30,7 +30,7 @@ def frame(kind, flags, stream, payload):
 
 
 def answer(c, stream, sock):
-    """What is said to one call; flushes by itself where time passes."""
+    """The answer to one call; flushes by itself if it waits."""
     def flush():
         sock.sendall(c.data_to_send())
 

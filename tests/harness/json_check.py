@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Are documents what docs/schema says?
+"""Checks documents against docs/schema.
 
-  json_check.py [--lines] SCHEMAS [KIND]   standard input is one document (--lines: one a line),
-                                           of its own kind's schema, and of KIND if that is said
-  json_check.py --docs SOURCE              the schemas themselves, docs/json.md, and that what
-                                           programs say of their kinds and checks is in both
+  json_check.py [--lines] SCHEMAS [KIND]   standard input is one document (--lines: one per line),
+                                           by its own kind's schema, and of KIND if given
+  json_check.py --docs SOURCE              the schemas themselves, docs/json.md, and that the
+                                           programs' lists of kinds and checks are in both
 """
 import json
 import os
@@ -21,7 +21,7 @@ def read(path):
 
 
 def load(folder):
-    """Each kind's schema with the fields beside it, so that nothing is looked up elsewhere."""
+    """Each kind's schema with the fields included, so that nothing is looked up elsewhere."""
     fields = json.loads(read(os.path.join(folder, "fields.json")))["$defs"]
     kinds = {}
     for name in sorted(os.listdir(folder)):

@@ -4,7 +4,7 @@
 
 neighbours.py DEV GATEWAY-MAC ask N        ARP and NS for the DPU's address, from N random sources each
 neighbours.py DEV GATEWAY-MAC to N         UDP from a peer to N random addresses of the host, each family
-neighbours.py DEV GATEWAY-MAC lost N       NS to N unicast addresses that nobody has
+neighbours.py DEV GATEWAY-MAC lost N       NS to N unused unicast addresses
 neighbours.py DEV VICTIM-MAC lie N A4 A6 MAC VICTIM6
                                            N times: A4 and A6 are at MAC (ARP reply; NA, solicited and override)
 """

@@ -50,7 +50,7 @@ def entries():
 
 
 class Known:
-    """What the marks said so far."""
+    """The contents of the marks so far."""
 
     def __init__(self):
         self.released, self.audited = {}, 0

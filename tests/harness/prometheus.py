@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Does a dashboard show anything, asked of a real Prometheus?
+"""Checks with a real Prometheus that a dashboard shows something.
 
   prometheus.py FOLDER TEXT DASHBOARD RULES…
 
-TEXT is what a program told Prometheus once. It is served at /metrics to a Prometheus of our own (data in
-FOLDER, loopback alone), which evaluates RULES; then every query of every panel and of every variable of the
+TEXT is a program's metrics, once. It is served at /metrics to a private Prometheus (data in
+FOLDER, only on loopback), which evaluates RULES; then every query of every panel and of every variable of the
 Grafana dashboard must return something, and every recorded series must be there, within BWL_PATIENCE_S seconds. The lines are TAP's."""
 import http.server
 import json
@@ -80,7 +80,7 @@ class Prometheus:
 
 
 def queries(dashboard, instance):
-    """(where, PromQL) of each panel and variable, as Grafana would ask with everything chosen."""
+    """(where, PromQL) of each panel and variable, as Grafana sends it with everything selected."""
     def fill(q):
         for name, value in (("$__rate_interval", "1m"), ("$__range", "1m"), ("$instance", instance)):
             q = q.replace(name, value)
@@ -118,7 +118,7 @@ def main():
                 n, why[where] = p.results(query)
                 if n:
                     del missing[where]
-        # Where nothing was asked or nothing is scraped, all would be well.
+        # Without queries or without scraping, everything would pass.
         up, _ = p.results('up{job="bwlimit"} == 1')
         nothing, _ = p.results("bwlimit_there_is_no_such_metric")
         sick = [f"{r['name']}: {r['lastError']}" for g in p.ask("/api/v1/rules").get("groups", [])

@@ -4,9 +4,9 @@
 
   pty_top.py COLUMNS ROWS STEPS COMMAND…
 
-STEPS is a file with a step a line: `wait TEXT` until the screen has it, `gone TEXT` until it has not, `key KEYS`
-(as Python writes them in a string), `first TEXT` until the first peer is called so, `size COLUMNS ROWS`, `signal
-NAME`, `end` (the program ends by itself, the terminal is as it was). No line may be longer than the terminal, and no
+STEPS is a file with one step per line: `wait TEXT` until the screen shows it, `gone TEXT` until it does not, `key KEYS`
+(as Python writes them in a string), `first TEXT` until the first peer has this name, `size COLUMNS ROWS`, `signal
+NAME`, `end` (the program ends by itself, the terminal is restored). No line may be longer than the terminal, and no
 picture may begin with an erased screen. The lines are TAP's; without the last step the program is ended."""
 import codecs
 import fcntl
@@ -24,7 +24,7 @@ PATIENCE_S = 30
 
 
 class Screen:
-    """As much of a terminal as a picture needs: text, home, to the end of a line, to the end of the screen."""
+    """The terminal functions that a picture needs: text, home, to the end of a line, to the end of the screen."""
 
     def __init__(self, columns, rows):
         self.size(columns, rows)

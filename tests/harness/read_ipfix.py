@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""IPFIX from standard input as JSON lines, read by python3-ipfix: every data record. Fails where a message's
+"""IPFIX from standard input as JSON lines, read by python3-ipfix: every data record. Fails if a message's
 sequence number is not the number of data records before it (RFC 7011, 3.1)."""
 
 import ipaddress

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A session with data in both directions, as an operator's ssh has it.
+"""A session with data in both directions, like an operator's ssh.
 
-session.py serve ADDRESS PORT          sends back what comes
+session.py serve ADDRESS PORT          sends back what it receives
 session.py hold ADDRESS PORT FILE      numbered lines, one at a time, each awaited; FILE: the last number
-                                       that came back, written anew after each. Ends at the first fault.
+                                       that came back, rewritten after each. Ends at the first fault.
 """
 import os
 import socket

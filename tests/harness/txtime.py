@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""UDP packets that say when they depart (SO_TXTIME, by CLOCK_MONOTONIC as fq wants it), and who hears them.
+"""UDP packets with a departure time (SO_TXTIME, by CLOCK_MONOTONIC as fq requires), and their receiver.
 
-txtime.py send ADDRESS LABEL [SECONDS]     departs so many seconds from now (may be negative); without: when it may
-txtime.py hear                             a line for each label, in the order in which they arrive, both families
+txtime.py send ADDRESS LABEL [SECONDS]     departs this many seconds from now (may be negative); without SECONDS: as soon as possible
+txtime.py hear                             one line per label, in the order in which they arrive, both families
 """
 import socket
 import struct

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""web_crowd.py HOST PORT N TEXT [drip]: N connections that send TEXT (with \\r\\n) and never read. Says "ready N" when
-they have, and stays. drip: a byte more each second on those that are left, and "left N". TEXT tls-hello: the begin of
+"""web_crowd.py HOST PORT N TEXT [drip]: N connections that send TEXT (with \\r\\n) and never read. Prints "ready N" when
+done, and stays. drip: one more byte each second on the remaining ones, and "left N". TEXT tls-hello: the beginning of
 a handshake."""
 import select
 import socket
