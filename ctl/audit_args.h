@@ -15,7 +15,7 @@
 #define AUDIT_WITNESS_HELP                                                                         \
 	"  --witness KEY      a known witness: NAME+ID+BASE64, or a file with it; repeat\n"        \
 	"                     it for each of them\n"                                               \
-	"  --witnesses K      so many of them must have cosigned (all)\n"
+	"  --witnesses K      how many of them must have cosigned (all)\n"
 
 int audit_folder(struct ctl *c, const char *dir, const char **ret);
 /* "-": standard input. Ends with a NUL; -EMSGSIZE: more than size - 1 bytes. */
