@@ -75,7 +75,7 @@ check "a long one has begun" lab_wait_for 30 logged 'hpf0, for 1m,'
 refute "one at a time" live
 check "is told" told 'another drill is under way'
 lab_stop "$LAB_PID"
-check "one that was told to end says so in the log" logged 'ended: .*told to end'
+check "one that was told to end says so in the log" logged 'ended: .*interrupted'
 
 # Broken on purpose.
 policy "rate: 1mbit, mode: monitor"
@@ -99,7 +99,7 @@ check "as such" told 'failed .*it is not attached'
 refute "a peer that is none of a drill" live --to sink
 check "is refused" told "whose name begins with 'drill'"
 refute "no such peer" live --to drill-2
-check "is told how to have one" told 'give the policy a peer for it'
+check "is told how to have one" told 'add a peer for drills to the policy'
 refute "an uplink" in_dpu "$CTL" drill live p0
 refute "too long" in_dpu "$CTL" drill live hpf0 --for 2m
 policy "rate: 10gbit"
