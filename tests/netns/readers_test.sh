@@ -174,7 +174,7 @@ words() { # group, JSON of a request to the socket of commands
 	s.settimeout(5)
 	s.connect(sys.argv[1])
 	s.sendall(sys.argv[2].encode() + b"\n")
-	print(s.recv(4096).decode())
+	print(s.makefile().read()) # the answer comes in parts
 	END
 }
 commands=$(cd /run/bwlimit && ls "$LAB"*.commands)
