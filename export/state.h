@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Metrics of a DPU beside its policy and its counters: the state of its daemons and clocks. */
+/* Metrics of a DPU by what they are about; metrics.c has those of the node and its ports. */
 #ifndef BWL_EXPORT_STATE_H
 #define BWL_EXPORT_STATE_H
 
@@ -15,5 +15,7 @@ void metrics_machine(FILE *f, const struct bwl_view *v);
 int metrics_latency(FILE *f, const struct bwl_view *v, struct bwl_err *e);
 /* With a policy: heartbeat, lease, clamp, volumes that peers share. */
 void metrics_policy(FILE *f, const struct bwl_view *v);
+/* With a policy: each of its first `most` peers, and the host ports with a limit to one of them. */
+int metrics_peers(FILE *f, const struct bwl_view *v, uint32_t most, struct bwl_err *e);
 
 #endif
