@@ -22,25 +22,23 @@ const struct bwl_peer *bwl_body(const struct bwl_pins *p, const struct bwl_gen *
 	return at && !bwl_gen_touch(g, at, 0) ? &g->peer[at] : NULL;
 }
 
+static const struct bwl_limit *sub_at(const struct bwl_gen *g, uint32_t at)
+{
+	return at && at < g->nsubs && !bwl_gen_touch(g, 0, at) ? &g->sub[at] : NULL;
+}
+
 const struct bwl_limit *bwl_gen_tenant(const struct bwl_gen *g, const struct bwl_peer *body,
 				       uint32_t port)
 {
 	const struct bwl_peer_meta *m = &body->meta;
 	const struct bwl_tenants *t;
-	uint32_t at;
 
-	if (!(m->class_mask & BWL_HAS_TENANTS) || m->sub_base - 1 >= g->nsubs ||
-	    bwl_gen_touch(g, 0, m->sub_base - 1))
+	if (!(m->class_mask & BWL_HAS_TENANTS))
 		return NULL;
-	t = (const struct bwl_tenants *)&g->sub[m->sub_base - 1];
-	at = bwl_tenant_index(t, m->sub_base, port);
-	return t->ports >> port & 1 && at < g->nsubs && !bwl_gen_touch(g, 0, at) ? &g->sub[at]
-										 : NULL;
-}
-
-static const struct bwl_limit *sub_at(const struct bwl_gen *g, uint32_t at)
-{
-	return at && at < g->nsubs && !bwl_gen_touch(g, 0, at) ? &g->sub[at] : NULL;
+	t = (const struct bwl_tenants *)sub_at(g, m->sub_base - 1);
+	if (!t || !(t->ports >> port & 1))
+		return NULL;
+	return sub_at(g, bwl_tenant_index(t, m->sub_base, port));
 }
 
 const struct bwl_limit *bwl_portion_limit(const struct bwl_gen *g, const struct bwl_peer *body)
