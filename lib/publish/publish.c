@@ -43,9 +43,8 @@ static void keep_revoked_all(struct bwl_pins *p, uint32_t slot)
 		return;
 	for (i = 1; i < p->schema.max_peers; i++) {
 		body = bwl_body(p, &g, i);
-		if (body && bwl_is_revoked_by(body->meta.grant_seq, all) &&
-		    p->gate[i].revoked < all)
-			p->gate[i].revoked = all;
+		if (body && bwl_is_revoked_by(body->meta.grant_seq, all))
+			bwl_revoked_raise(&p->gate[i].revoked, all);
 	}
 	bwl_gen_close(&g);
 }

@@ -254,9 +254,8 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		 * name: the number of all becomes its own. It is already revoked, so nothing
 		 * changes now.
 		 */
-		if (bwl_is_revoked_by(body->meta.grant_seq, p->ctl->revoked_all) &&
-		    p->gate[k].revoked < p->ctl->revoked_all)
-			p->gate[k].revoked = p->ctl->revoked_all;
+		if (bwl_is_revoked_by(body->meta.grant_seq, p->ctl->revoked_all))
+			bwl_revoked_raise(&p->gate[k].revoked, p->ctl->revoked_all);
 	}
 	note_retired(&x);
 	if (old && (rep->retired || x.any_new))

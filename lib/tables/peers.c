@@ -57,6 +57,15 @@ bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq
 	       bwl_is_revoked_by(grant_seq, LOAD(p->ctl->revoked_all));
 }
 
+void bwl_revoked_raise(uint32_t *revoked, uint32_t number)
+{
+	uint32_t was = LOAD(*revoked);
+
+	while (was < number && !__atomic_compare_exchange_n(revoked, &was, number, false,
+							    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name)
 {
 	uint32_t i = bwl_name_id(p, name);

@@ -169,6 +169,9 @@ const struct bwl_limit *bwl_portion_limit(const struct bwl_gen *g, const struct 
 const struct bwl_limit *bwl_accept_limit(const struct bwl_gen *g, const struct bwl_peer *body);
 /* The rule of revocation: was the peer revoked, alone or with all, since that grant? */
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq);
+/* Raises a number of revocation to at least `number`: it never falls, whoever writes it meanwhile.
+ */
+void bwl_revoked_raise(uint32_t *revoked, uint32_t number);
 
 /*
  * One entry of bwl_reason_v1 as the sum over CPUs; cpus: room for libbpf_num_possible_cpus()
