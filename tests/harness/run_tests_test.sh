@@ -104,16 +104,18 @@ else
 	mkdir "$work/pins" "$work/pins/bwl-stays-$$" "$work/pins/other-1"
 	a_test tidy "trap 'sleep 0.3; echo bye; touch \"\$BWL_SWEEP_PINS/tidied\"; exit 1' TERM; touch \"\$BWL_SWEEP_PINS/ready\"; sleep 600 & wait"
 	a_test lab 'trap "" TERM; ip netns add "bwl-swept-$$-a"; mkdir "$BWL_SWEEP_PINS/bwl-swept-$$"; echo $$ >"$BWL_SWEEP_PINS/begun"; sleep 600'
+	a_test waiting "trap 'touch \"\$BWL_SWEEP_PINS/waited\"; exit 1' TERM; touch \"\$BWL_SWEEP_PINS/under-way\"; timeout 600 sleep 600"
 	ip netns add "bwl-stays-$$-a"
 	BWL_STOP_TENTHS=20 PATH=$work/bin:$PATH "$work/run-tests" --no-install --label netns >"$work/out" 2>&1 &
 	run=$!
-	for ((i = 0; i < 300; i++)); do [[ -s $work/pins/begun && -e $work/pins/ready ]] && break; sleep 0.1; done
+	for ((i = 0; i < 300; i++)); do [[ -s $work/pins/begun && -e $work/pins/ready && -e $work/pins/under-way ]] && break; sleep 0.1; done
 	lab=$(<"$work/pins/begun")
 	check "control: a lab is there" eval '[[ -e /run/netns/bwl-swept-$lab-a && -d $work/pins/bwl-swept-$lab ]]'
 	kill -TERM "$run"
 	wait "$run"
 	check "interrupted, a run says so" [ $? -eq 143 ]
 	check "a test that cleans up has the time for it" [ -e "$work/pins/tidied" ]
+	check "so has one that waits for timeout(1)" [ -e "$work/pins/waited" ]
 	check "one that does not end is killed" eval '[[ $(ps -o stat= -p $lab) != [^Z]* ]]'
 	check "and no lab" eval '[[ ! -e /run/netns/bwl-swept-$lab-a && ! -d $work/pins/bwl-swept-$lab ]]'
 	check "a lab whose script runs stays" eval '[[ -e /run/netns/bwl-stays-$$-a && -d $work/pins/bwl-stays-$$ ]]'
