@@ -3,6 +3,7 @@
  * The etcd of --dev: Debian's binary as a child, which ends with us; and the permissions in it, by
  * etcd's Auth service (api/etcdserverpb/rpc.proto, api/authpb/auth.proto).
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 #define WAIT_MS 100
 #define WAITS 200 /* 20 s: its first start makes a database */
 
-static void run_etcd(const struct dev *d)
+static void run_etcd(const struct dev *d, pid_t parent)
 {
 	char client[96], peer[96], cluster[112], path[4][DEV_PATH];
 	int log;
@@ -76,6 +77,8 @@ static void run_etcd(const struct dev *d)
 		dup2(log, STDERR_FILENO);
 	}
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent) /* it ended before that */
+		_exit(127);
 	execvp("etcd", argv);
 	_exit(127);
 }
@@ -262,7 +265,7 @@ static int only_etcd(const struct dev *d, struct bwl_err *e)
 {
 	struct timespec pause = { .tv_nsec = WAIT_MS * 1000000L };
 	char path[DEV_PATH];
-	int fd;
+	int fd, r;
 
 	dev_path(d, path, "etcd.lock", "");
 	fd = open(path, O_RDWR | O_CREAT, 0600);
@@ -271,12 +274,16 @@ static int only_etcd(const struct dev *d, struct bwl_err *e)
 	for (unsigned i = 0; i < WAITS; i++) {
 		if (!flock(fd, LOCK_EX | LOCK_NB))
 			return fd;
+		if (errno != EWOULDBLOCK)
+			break;
 		nanosleep(&pause, NULL);
 	}
+	r = errno == EWOULDBLOCK
+		    ? bwl_fail(e, EBUSY, "an etcd of %s still runs: fuser -v %s tells which",
+			       d->dir, path)
+		    : bwl_fail(e, errno, "cannot lock %s: %m", path);
 	close(fd);
-	return bwl_fail(e, EBUSY,
-			"an etcd of %s still runs: end the bwlimit-controller that started it",
-			d->dir);
+	return r;
 }
 
 int dev_etcd(struct dev *d, const struct options *o, struct bwl_err *e)
@@ -284,12 +291,13 @@ int dev_etcd(struct dev *d, const struct options *o, struct bwl_err *e)
 	char file[3][DEV_PATH];
 	struct bwl_grpc *g = NULL;
 	int lock = only_etcd(d, e), r;
+	const pid_t self = getpid();
 
 	if (lock < 0)
 		return lock;
 	d->etcd = fork();
 	if (!d->etcd)
-		run_etcd(d);
+		run_etcd(d, self);
 	close(lock);
 	if (d->etcd < 0)
 		return bwl_fail(e, errno, "cannot start etcd: %m");

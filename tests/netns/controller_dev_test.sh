@@ -8,7 +8,7 @@ build=${BWL_BUILD:-${here%/*/*}/build/release}
 . "$here/../harness/tap.sh"
 [[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
 	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
-tmp=$(mktemp -d) ns=bwl-dev$$ dev= sync=
+tmp=$(mktemp -d) ns=bwl-dev-$$ dev= sync=
 etcd= fleet=$tmp/fleet ctl=$build/ctl/bwlimit-ctl url=https://127.0.0.1:2379
 finish() {
 	[[ -z $etcd ]] || kill -KILL "$etcd"
