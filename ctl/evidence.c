@@ -92,7 +92,7 @@ static int write_all(struct ctl *c, struct evidence_from *f, const char *dir, st
 	if (!r && !x->written) {
 		bwl_fail(
 			&c->err, ENOENT,
-			"the audit log has no interval of this range whose flows are still kept: %zu have lost them",
+			"the audit log has no interval of this range whose flows can be shown: %zu cannot",
 			x->gone);
 		return bwl_hint(
 			&c->err,
@@ -158,7 +158,7 @@ static int evidence_export(struct ctl *c, int argc, char **argv)
 	bwl_audit("evidence export: %zu intervals", x.written);
 	if (!c->json) {
 		printf("%zu intervals in %s%s\n", x.written, argv[0],
-		       x.gone ? "; others have lost their flows" : "");
+		       x.gone ? "; others cannot be shown, see above" : "");
 		return 0;
 	}
 	doc = bwl_doc("evidence-export");

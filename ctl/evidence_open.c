@@ -272,7 +272,7 @@ static int answer(struct ctl *c, struct evidence_from *f, const struct evidence_
 			m++;
 		if (!x)
 			return bwl_fail(&c->err, ENOENT,
-					"interval %llu in the audit log is not the exported one",
+					"the audit log does not have interval %llu as exported",
 					(unsigned long long)of->sequence);
 		r = evidence_interval(f->state_dir, x, &v, &c->err);
 		if (r)

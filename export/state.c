@@ -85,7 +85,7 @@ struct volumes {
 	bool used;
 };
 
-/* Peers have theirs in metrics.c; of their classes, floors and accept none is told. */
+/* Peers have theirs in peers.c; those of their classes and floors are not shown. */
 static void put_volume(const struct bwl_limit *l, uint32_t state, void *arg)
 {
 	const struct volumes *x = arg;

@@ -65,7 +65,7 @@
 	  "ifindex → port id + 1")                                                               \
 	X(retired, HASH, struct bwl_key_retired, __u32, BWL_AT_LOAD(n->max_peers), 1,            \
 	  "load, ctl, agent", "the same",                                                        \
-	  "prefix → id of a peer that left with volume spent; closed prefixes of revoked peers") \
+	  "prefix → id of a peer that left revoked or with volume spent; closed prefixes") \
 	X(peercnt, PERCPU, __u32, struct bwl_peer_count, BWL_AT_LOAD(n->max_peers), 1,           \
 	  "**BPF**", "tools", "peer id → `bwl_peer_count`")                                      \
 	X(cpu, PERCPU, __u32, struct bwl_cpu, 1, 5, "**BPF**", "BPF",                            \

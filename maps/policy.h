@@ -275,8 +275,9 @@ struct bwl_extra {
 BWL_ASSERT_SIZE(struct bwl_extra, 40);
 
 /*
- * bwl_retired_v1: prefix -> id. User space writes and reads. Peers that left the policy with a
- * volume on their account: a new name for the same prefix takes over the id and what is spent.
+ * bwl_retired_v1: prefix -> id. User space writes and reads. Peers that left the policy revoked, or
+ * with a volume on their account: a new name for the same prefix takes over the id and what is
+ * spent.
  * closed: a prefix that belonged to a revoked peer, and that nobody was granted since.
  */
 struct bwl_key_retired {

@@ -4,7 +4,7 @@
 # lib/fetch.sh first. Functions print why they fail and return 1.
 
 # A package that is made with that of bwlimit: beside it.
-vm_beside() { # tools, controller, DEB of bwlimit
+vm_beside() { # tools, controller or export; DEB of bwlimit
 	printf '%s\n' "${2%/*}/$(sed "s/^bwlimit_/bwlimit-$1_/" <<<"${2##*/}")"
 }
 # What .debs depend on, as words for mmdebstrap's --include; not on one another.
