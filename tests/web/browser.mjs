@@ -24,6 +24,10 @@ export function done() {
 	console.log(`1..${n}`);
 	process.exit(bad || !n ? 1 : 0); // a case that threw has left its server open
 }
+/** Until f() is true, for 60 s at most. */
+export async function until(f) {
+	for (let i = 0; i < 3000 && !f(); i++) await new Promise((r) => setTimeout(r, 20));
+}
 /** A case that throws is a case that failed, and the next one runs. */
 export async function part(name, f) {
 	if (process.env.ONLY && !new RegExp(process.env.ONLY).test(name)) return; // for who works on one

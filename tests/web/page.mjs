@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CSP, errorDocument } from './serve.mjs';
-import { AXE, done, launch, note, ok, open, part, same, shown, wrong } from './browser.mjs';
+import { AXE, done, launch, note, ok, open, part, same, shown, until, wrong } from './browser.mjs';
 import { typedIn } from './commands.mjs';
 import { hostile, many, scenes, timeOf } from './models.mjs';
 
@@ -443,6 +443,7 @@ await part('classes', async () => {
 	await t.page.click('text="object-store"');
 	await t.page.click('[aria-label="Class"] >> text="nfs"');
 	ok('the history of a class is two clicks away', (await t.says('sent as nfs in this time')) && t.server.asked.some((a) => a.includes('peer=object-store&since=15m&step=1s&class=nfs')), t.server.asked.filter((a) => a.includes('class')));
+	same('by one question: its answer is not thrown away', t.server.asked.filter((a) => a.includes('class=nfs')).length, 1);
 	same('and in the URL', new URL(t.page.url()).searchParams.get('class'), 'nfs');
 	await t.page.click('.chart summary');
 	await t.page.waitForSelector('.as-table tbody tr');
@@ -538,6 +539,19 @@ await part('a peer', async () => {
 	await t.page.fill('[name=destination]', 'nonsense');
 	await t.page.click('button:has-text("explain")');
 	ok('nonsense is refused in the server’s words', await t.says("'nonsense' is no address"));
+	t.server.state.hang = true;
+	await t.page.fill('[name=destination]', '10.103.0.8');
+	await t.page.click('button:has-text("explain")');
+	const failed = t.page.waitForResponse((r) => r.url().includes('10.103.0.8'));
+	await until(() => t.server.asked.some((a) => a.includes('10.103.0.8')));
+	t.server.state.hang = false;
+	await t.page.fill('[name=destination]', 'nonsense');
+	await t.page.click('button:has-text("explain")');
+	await t.says("'nonsense' is no address");
+	t.server.fail();
+	await failed;
+	await t.page.clock.runFor(100);
+	ok('what was asked before does not speak over a later answer', await t.says("'nonsense' is no address"), await t.text());
 	await t.page.goBack();
 	await t.page.goBack();
 	ok('Back leads to all peers', await t.says('Leaving now'));

@@ -20,6 +20,7 @@ export function errorDocument(text, todo = null, code = 'ENOENT') {
 export async function serve(scene, port = 0, page = PAGE) {
 	const streams = new Set();
 	const asked = [];
+	const hung = [];
 	const state = { scene, hang: false, ages: {} };
 	const of = (name, query) => {
 		const d = state.scene.documents[name];
@@ -33,7 +34,7 @@ export async function serve(scene, port = 0, page = PAGE) {
 		res.setHeader('Content-Security-Policy', CSP);
 		res.setHeader('X-Content-Type-Options', 'nosniff');
 		if (url.pathname.startsWith('/api/v1/')) {
-			if (state.hang) return; // no answer
+			if (state.hang) return void hung.push(res); // no answer
 			const name = decodeURIComponent(url.pathname.slice('/api/v1/'.length));
 			if (name === 'stream') {
 				if (state.refuse) return void res.writeHead(503).end(); // streams only
@@ -69,6 +70,10 @@ export async function serve(scene, port = 0, page = PAGE) {
 		streams,
 		push(name, document, age) {
 			for (const to of streams) if (to.names.includes(name)) send(to, name, document, age);
+		},
+		/** What hangs gets an answer that is none: a browser asks again by itself where a connection breaks. */
+		fail() {
+			for (const res of hung.splice(0)) res.writeHead(502).end();
 		},
 		drop() {
 			for (const to of streams) to.res.destroy();

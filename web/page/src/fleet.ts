@@ -269,6 +269,7 @@ export class FleetPage implements View {
 
 	close(): void {
 		this.chart.close();
+		this.rounds.close();
 	}
 }
 

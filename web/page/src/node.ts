@@ -377,6 +377,7 @@ export class NodePage implements View {
 
 	close(): void {
 		this.chart.close();
+		this.rounds.close();
 	}
 }
 

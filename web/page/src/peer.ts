@@ -31,6 +31,8 @@ export class PeerPage implements View {
 	readonly element: HTMLElement;
 	readonly title: string;
 	private readonly rounds: Rounds;
+	private explained = ''; // the path asked last
+	private question: symbol | null = null;
 	private readonly path: string;
 	private readonly sentence = h('p', { class: 'sentence' });
 	private readonly chart: Chart;
@@ -114,9 +116,13 @@ export class PeerPage implements View {
 		const asked = new URLSearchParams();
 		for (const [name, value] of new FormData(this.form)) if (value !== '') asked.set(name, String(value).trim());
 		const path = `explain?${asked.toString()}`;
+		const question = Symbol(path);
 		this.answer.replaceChildren(h('p', {}, 'asking …'));
-		this.store.forget('explain?');
+		this.store.forget(this.explained);
+		this.explained = path;
+		this.question = question;
 		await this.store.ask(path);
+		if (this.question !== question) return; // another was asked meanwhile
 		const x = this.store.get<Explain>(path);
 		const error = this.store.error(path);
 		if (!x) {
@@ -243,7 +249,8 @@ export class PeerPage implements View {
 
 	close(): void {
 		this.chart.close();
-		this.store.forget('explain?');
+		this.store.forget(this.explained);
+		this.rounds.close();
 	}
 }
 

@@ -37,7 +37,7 @@ function over(kind: string, top: Top | null): string[] {
 function portLines(port: string | null, policy: Policy | null): string[] {
 	const own = policy?.host_ports.find((p) => p.port === port)?.limit;
 	const to = (policy?.peers ?? []).flatMap((p) => p.ports.filter((t) => t.port === port).map((t) => `${p.peer}: ports: ${port}: ${limitText(t.limit)}`));
-	return [...(own ? [`host_ports: ${port}: limit: ${limitText(own)}`] : []), ...(to.length ? [`peers: ${to.length > 3 ? `ports: ${port}, of ${to.length}` : to.join('; ')}`] : [])];
+	return [...(own ? [`host_ports: ${port}: limit: ${limitText(own)}`] : []), ...(to.length ? [to.length > 3 ? `ports: ${port}, of ${to.length} peers` : `peers: ${to.join('; ')}`] : [])];
 }
 
 function policyLine(r: Reason, policy: Policy | null, top: Top | null): string | null {

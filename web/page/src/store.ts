@@ -81,8 +81,9 @@ export class Store {
 		if (name === 'top' || !before || failed !== (before.error !== null)) this.onchange();
 	}
 	/** What was asked for once and is no more shown goes; so does an answer that has not come yet. */
-	forget(prefix: string): void {
-		for (const all of [this.held, this.waits]) for (const name of all.keys()) if (name.startsWith(prefix)) all.delete(name);
+	forget(path: string): void {
+		this.held.delete(path);
+		this.waits.delete(path);
 	}
 
 	/** Asks once; a second question for the same while one waits is left out. */

@@ -33,4 +33,8 @@ export class Rounds {
 			this.store.forget(path);
 		}
 	}
+	/** The page goes: what it asked about single peers and spans is no more shown. */
+	close(): void {
+		this.keep((path) => !path.includes('?'));
+	}
 }
