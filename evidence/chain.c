@@ -30,7 +30,7 @@ void ev_chain_free(struct ev_chain *c)
 	forget(c);
 }
 
-/* Between the last one and this one. */
+/* Reports if this interval does not directly follow the last one. */
 static void look_between(struct ev_chain *c, const struct ev_entry *x)
 {
 	const struct ev_id *was = &c->last.id, *now = &x->id;
@@ -52,9 +52,9 @@ static void look_between(struct ev_chain *c, const struct ev_entry *x)
 }
 
 #define DAY_S 86400
-#define STEP_S 1 /* times are cut to seconds; a clock that is slewed moves 5 ms in ten of them */
+#define STEP_S 1 /* times are cut to seconds; a clock that is slewed moves 5 ms in 10 s */
 
-/* They are the DPU's own. Within an interval they are of one look at the clock. */
+/* The times are the DPU's own. Both times of one interval come from one reading of the clock. */
 static void look_at_times(struct ev_chain *c, const struct ev_entry *x)
 {
 	int64_t begin, end, was, by;
@@ -65,7 +65,7 @@ static void look_at_times(struct ev_chain *c, const struct ev_entry *x)
 	if (!c->begun || (!has_begin && !has_end) || !ev_time_s(c->last.id.end, &was))
 		return;
 	by = (has_begin ? begin : end) - was;
-	/* Ahead it may be where something is missing between, or where its begin is not known. */
+	/* It may be ahead if an interval is missing in between, or if its begin is not known. */
 	if (by >= -STEP_S &&
 	    (by <= STEP_S || !has_begin || x->id.gap || !ev_follows(&c->last.id, &x->id)))
 		return;
@@ -74,7 +74,7 @@ static void look_at_times(struct ev_chain *c, const struct ev_entry *x)
 	    x->id.sequence, by < 0 ? "back" : "ahead", by < 0 ? -by : by);
 }
 
-/* Both are known, and it did not end before the last one did. */
+/* Both ends are known, and x did not end before the last one. */
 static bool is_later(const struct ev_entry *last, const struct ev_entry *x)
 {
 	int64_t was, end;
@@ -82,7 +82,7 @@ static bool is_later(const struct ev_entry *last, const struct ev_entry *x)
 	return ev_time_s(last->id.end, &was) && ev_time_s(x->id.end, &end) && end >= was;
 }
 
-/* Of the day on which it ended, or an interval before or after: secrets are of a day. */
+/* Is its epoch the day of its end, give or take one interval? Each day has its own secret. */
 static bool is_its_day(const struct ev_entry *x)
 {
 	int64_t begin, end, span = 0;
@@ -128,7 +128,7 @@ static uint64_t packets(const struct ev_sum *s)
 	return s->v[EV_FRAMES] + s->v[EV_DROPPED_FRAMES];
 }
 
-/* known, which is in order, and these peers, which are too, become one. */
+/* Merges the peers into c->known; both are sorted. */
 static void follow(struct ev_chain *c, const struct ev_entry *x, const struct ev_peer *peer,
 		   uint32_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Checks consecutive intervals: none missing, none twice, and each counter continues from its last
- * value. Only from the entries and the peers under their pseudonyms.
+ * value. Needs only the entries and the peers under their pseudonyms.
  */
 #ifndef EV_CHAIN_H
 #define EV_CHAIN_H
@@ -26,9 +26,9 @@ struct ev_chain { /* zeroed: empty */
 	 */
 	uint64_t appeared, forgotten;
 	uint64_t boots, other_seen; /* other_seen: intervals in which it is not zero */
-	struct ev_sum other;        /* of them */
-	uint64_t counters;          /* that were followed from one interval to another */
-	uint64_t clock_steps;       /* by their times the DPU's clock was set between two */
+	struct ev_sum other;        /* the sum of those */
+	uint64_t counters;          /* followed from one interval to the next */
+	uint64_t clock_steps;       /* clock changes seen between two intervals */
 	void (*fn)(bool bad, const char *text, void *arg);
 	void *arg;
 };

@@ -34,7 +34,7 @@ int ev_seed(const struct bwl_witnesses *w, const char *note, size_t len, const c
 			ev_hash_bytes(h, key[i]->pub, sizeof(key[i]->pub));
 			ev_hash_bytes(h, sig, sizeof(sig));
 		}
-		r = r == -ENOKEY ? 0 : r; /* not every one has */
+		r = r == -ENOKEY ? 0 : r; /* not every witness has signed */
 	}
 	ev_hash_text(h, nonce ? nonce : "", nonce ? strlen(nonce) : 0);
 	ev_hash_end(h, ret);
@@ -43,7 +43,7 @@ int ev_seed(const struct bwl_witnesses *w, const char *note, size_t len, const c
 
 uint64_t ev_draw(const struct bwl_hash *seed, uint64_t i, uint64_t total)
 {
-	/* Of 2^64 numbers those above the last whole multiple would favour the first bytes. */
+	/* Numbers above the last multiple of total would favour the first bytes. */
 	uint64_t over = (UINT64_MAX % total + 1) % total, n, again = 0;
 
 	do {

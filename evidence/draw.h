@@ -9,9 +9,9 @@
 #define EV_DRAWS_MOST 100000
 #define EV_NONCE_MOST 200
 /*
- * From a checkpoint's text, from those witnesses' signatures on it, and from the auditor's text:
- * nothing that the prover could vary to try again. nonce NULL: none. -EBADMSG: not a note, or one
- * of those signatures is invalid.
+ * The seed depends on a checkpoint's text, those witnesses' signatures on it and the auditor's
+ * text: nothing that the prover could vary to try again. nonce NULL: none. -EBADMSG: not a note, or
+ * one of those signatures is invalid.
  */
 int ev_seed(const struct bwl_witnesses *w, const char *note, size_t len, const char *nonce,
 	    struct bwl_hash *ret, struct bwl_err *e);

@@ -6,7 +6,7 @@
 #include "entered.h"
 
 #define KEPT 4096 /* entries that are remembered */
-#define FILES 2   /* with entries, that are read */
+#define FILES 2   /* files with entries that are read */
 
 void ev_entered_add(struct ev_entered *v, const struct ev_entry *x)
 {

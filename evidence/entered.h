@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which intervals the audit log has, from its end alone: for the writer that continues it. */
+/* Which intervals the audit log has, read from its end alone, for the writer that continues it. */
 #ifndef EV_ENTERED_H
 #define EV_ENTERED_H
 
 #include "entry.h"
 
 struct ev_entered {
-	struct ev_entry last; /* where n */
+	struct ev_entry last; /* valid if n > 0 */
 	struct ev_id *id;     /* the oldest first */
 	size_t n, room;
 };
-/* From the last file that has one, and the one before it. */
+/* Reads the last two files that have entries. */
 int ev_entered_read(const char *audit_dir, struct ev_entered *ret, struct bwl_err *e);
 void ev_entered_add(struct ev_entered *v, const struct ev_entry *x);
 bool ev_entered_has(const struct ev_entered *v, const struct ev_id *id);

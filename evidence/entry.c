@@ -80,7 +80,9 @@ static bool parse_numbers(const json_t *a, struct ev_sum *ret)
 	return true;
 }
 
-/* 0 or 1: `true` is shorter than `false`. */
+/*
+ * Flags are written as 0 or 1: `true` is shorter than `false`, and every entry has the same length.
+ */
 static const struct flag {
 	const char *name;
 	size_t at;

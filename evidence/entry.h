@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The audit log's entry for an interval: of the same length for every interval. */
+/* The audit log's entry for an interval. It has the same length for every interval. */
 #ifndef EV_ENTRY_H
 #define EV_ENTRY_H
 

@@ -8,7 +8,7 @@
 
 static EVP_MD *sha256;
 
-/* Once: a record takes several hashes, and each would look up the algorithm again. */
+/* Fetched once: a record takes several hashes, and each would look up the algorithm again. */
 __attribute__((constructor)) static void fetch(void)
 {
 	sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
@@ -19,7 +19,7 @@ __attribute__((destructor)) static void drop(void)
 	EVP_MD_free(sha256);
 }
 
-/* No memory: a wrong hash must not be written. */
+/* Ends the process, for example if it is out of memory: a wrong hash must not be written. */
 static void must(bool good)
 {
 	if (!good)

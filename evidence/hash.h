@@ -10,18 +10,18 @@
 #include "audit/merkle.h"
 
 enum ev_prefix {
-	EV_RECORD = 0x10,    /* a record, behind its salt */
+	EV_RECORD = 0x10,    /* a record, after its salt */
 	EV_SUM = 0x11,       /* two subtrees of a peer's records */
 	EV_PEER = 0x12,      /* the statement about a peer */
 	EV_NODE = 0x13,      /* two subtrees of peers */
 	EV_LEAF = 0x14,      /* a record's place and numbers */
 	EV_PAD = 0x15,       /* a place without a record */
-	EV_PSEUDONYM = 0x16, /* a peer's name, behind its salt */
-	EV_SEED = 0x17,      /* a checkpoint, to draw from */
+	EV_PSEUDONYM = 0x16, /* a peer's name, after its salt */
+	EV_SEED = 0x17,      /* a checkpoint, the seed of draws */
 	EV_DRAW = 0x18,
-	EV_ROW = 0x19,      /* a row of the history, behind its salt */
+	EV_ROW = 0x19,      /* a row of the history, after its salt */
 	EV_ROW_NODE = 0x1a, /* two subtrees of rows */
-	EV_INTERVAL = 0x1b, /* which interval, and its peers */
+	EV_INTERVAL = 0x1b, /* an interval's identity and its peers */
 };
 
 #define EV_SALT 32
@@ -31,11 +31,11 @@ struct ev_hasher;
 struct ev_hasher *ev_hash_begin(enum ev_prefix p);
 void ev_hash_bytes(struct ev_hasher *h, const void *data, size_t len);
 void ev_hash_number(struct ev_hasher *h, uint64_t n);
-void ev_hash_text(struct ev_hasher *h, const void *text, size_t len); /* its length before it */
+void ev_hash_text(struct ev_hasher *h, const void *text, size_t len); /* with its length in front */
 /* Frees h. */
 void ev_hash_end(struct ev_hasher *h, struct bwl_hash *ret);
 
-/* What is secret until it is shown: HMAC-SHA-256 of a byte for its kind, and the rest. */
+/* A value that stays secret until it is shown: HMAC-SHA-256 over a byte for its kind, then data. */
 enum ev_of {
 	EV_OF_INTERVAL = 1,
 	EV_OF_NAME,
@@ -55,7 +55,7 @@ struct ev_sum {
 };
 /* false: a number would exceed 2^64 - 1; *to is unchanged. */
 bool ev_sum_add(struct ev_sum *to, const struct ev_sum *x);
-/* to - x; false: below 0. */
+/* Subtracts x from *to. false: a number would be below 0. */
 bool ev_sum_less(struct ev_sum *to, const struct ev_sum *x);
 bool ev_sum_same(const struct ev_sum *a, const struct ev_sum *b);
 bool ev_sum_is_zero(const struct ev_sum *x);

@@ -19,7 +19,7 @@ static void set_sum(struct ev_record *r, bool pass, uint64_t frames, uint64_t by
 	r->sum.v[pass ? EV_BYTES : EV_DROPPED_BYTES] = pass ? charged : bytes;
 }
 
-/* The value after a key: no JSON string has a bare quote in it. */
+/* Finds the value after a key. A string cannot imitate a key: quotes in it are escaped. */
 static const char *behind(const char **at, const char *end, const char *key)
 {
 	size_t n = strlen(key);
@@ -331,7 +331,7 @@ static int by_pseudonym(const void *a, const void *b)
 		      ((const struct slot *)b)->peer.pseudonym.b, 32);
 }
 
-/* Lines of the file, in any order after the first; each begins with its kind. */
+/* Reads the lines of the file: after the first one in any order. Each begins with its kind. */
 static int read_lines(struct ev_interval *v, size_t len, struct slot **slot, size_t *nslots,
 		      struct bwl_err *e)
 {
@@ -371,7 +371,10 @@ static int read_lines(struct ev_interval *v, size_t len, struct slot **slot, siz
 	return line ? 0 : bwl_fail(e, EBADMSG, "it is empty");
 }
 
-/* Each way and class once, by its first record. */
+/*
+ * Adds a record to the part of its direction and class. Parts are in the order of their first
+ * records.
+ */
 static bool add_part(struct ev_peer *p, const struct ev_record *r)
 {
 	size_t i;
@@ -415,7 +418,7 @@ static int take_records(struct ev_interval *v, struct slot *slot, size_t n, stru
 	return at == v->nrecords ? 0 : bwl_fail(e, EBADMSG, "a record is of no peer in it");
 }
 
-/* Of a file whose flows have gone what is left of its records is what can be opened. */
+/* If a file's flows have been deleted, only what is left of its records can be opened. */
 static void thin(struct ev_peer *p)
 {
 	struct ev_sum left = { { 0 } };

@@ -13,19 +13,19 @@
 #define EV_SLOTS_LEAST 16       /* of peers */
 #define EV_FILE_MOST (1U << 30) /* bytes of an interval's file */
 
-/* A line of a flow or of a remainder, as far as it is summed. */
+/* A line about a flow or a remainder: the parts that are summed. */
 struct ev_record {
-	uint64_t id;  /* of its peer */
-	uint64_t row; /* from 1, in the file */
+	uint64_t id;  /* the peer's */
+	uint64_t row; /* number in the file, from 1 */
 	char way[8], class_[EV_WORD];
 	bool remainder; /* otherwise a flow */
 	struct ev_sum sum;
 	const char *line; /* without its newline */
 	size_t len;
 };
-/* Only bwlimitd's own spelling, but fast. */
+/* Reads only bwlimitd's own spelling, but fast. */
 bool ev_record_scan(const char *line, size_t len, struct ev_record *ret);
-/* Any spelling: any JSON that is such a line. name: at most EV_NAME bytes, "" for none. */
+/* Reads any spelling of such a line in JSON. name: at most EV_NAME bytes, "" for none. */
 bool ev_record_parse(const char *line, size_t len, struct ev_record *ret,
 		     char name[static EV_NAME]);
 
@@ -63,12 +63,12 @@ struct ev_interval {
 	struct ev_id id;
 	uint8_t master[32], key[32];
 	uint32_t slots;
-	struct ev_peer *peer; /* by slot, which is by pseudonym */
+	struct ev_peer *peer; /* by slot: in the order of pseudonyms */
 	struct ev_own *own;
 	struct ev_record *record; /* by peer */
 	size_t nrecords;
 	struct bwl_hash root;
-	char *text; /* that records point into */
+	char *text; /* records point into it */
 };
 /* Takes text, a string of len bytes, also on failure. -EBADMSG: not such a file. */
 int ev_interval_make(char *text, size_t len, const uint8_t master[32], struct ev_interval *ret,

@@ -28,7 +28,7 @@ static int open_folder(const char *state_dir, bool make, int *ret, struct bwl_er
 	return *ret < 0 ? bwl_fail(e, errno, "cannot open %s: %s", path, strerror(errno)) : 0;
 }
 
-/* -EBADMSG: it has not 32 bytes. */
+/* -EBADMSG: the file is not 32 bytes long. */
 static int read_key(int dir, const char *name, uint8_t ret[static 32])
 {
 	BWL_AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -50,7 +50,8 @@ static int read_key(int dir, const char *name, uint8_t ret[static 32])
 }
 
 /*
- * Whole under its name, or absent. If another process makes it at the same time, that one counts.
+ * Makes the file atomically: whole under its name, or absent. If another process makes it at the
+ * same time, the first one counts.
  */
 static int make_key(int dir, const char *name)
 {
@@ -62,7 +63,7 @@ static int make_key(int dir, const char *name)
 	if (getrandom(key, sizeof(key), 0) != sizeof(key))
 		return -EIO;
 	snprintf(own, sizeof(own), "new-%ld.key", (long)gettid());
-	unlinkat(dir, own, 0); /* left by a killed process with this number */
+	unlinkat(dir, own, 0); /* left by a killed process with this id */
 	fd = openat(dir, own, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;

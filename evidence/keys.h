@@ -13,8 +13,8 @@
 #define EV_KEYS_KEPT 92        /* days, and at least that many secrets whatever the clock says */
 
 /*
- * The secret of that day; if it is missing it is made, and on disk, by the first of several
- * threads. Then old ones are deleted. -EBADMSG: its file is incomplete.
+ * The secret of that day. If it is missing, the first of several threads makes it and writes it to
+ * disk. Then old ones are deleted. -EBADMSG: its file is incomplete.
  */
 int ev_key_make(const char *state_dir, uint64_t epoch, uint8_t ret[static 32], struct bwl_err *e);
 /* -ENOENT: it was deleted, or belongs to another DPU. */

@@ -183,7 +183,7 @@ static int check_name(struct judge *j, const json_t *o)
 		       : bad(j, "the name is not that of the pseudonym");
 }
 
-/* A line and its salt: its place's leaf. ret->line is in o. */
+/* Computes a record's leaf from its line and salt. ret->line points into o. */
 static int check_record(struct judge *j, const json_t *o, struct ev_record *ret,
 			uint64_t *ret_index, struct ev_node *ret_leaf)
 {
@@ -256,7 +256,7 @@ static int check_one(struct judge *j, const json_t *o)
 	return 0;
 }
 
-/* A part of its classes is what its records of that way and class add up to. */
+/* Each part must be the sum of the peer's records of that direction and class. */
 static int check_parts(struct judge *j, const struct ev_record *rec, size_t n)
 {
 	for (size_t i = 0; i < j->peer.nparts; i++) {

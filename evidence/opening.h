@@ -22,7 +22,10 @@ int ev_entry_check(const struct ev_trust *t, const char *line, size_t len, const
 		   size_t proof_len, struct ev_entry *ret, uint64_t *ret_n,
 		   struct bwl_checkpoint *ret_checkpoint, struct bwl_err *e);
 
-/* The record of that index; or all of them; or none, for a slot without any. */
+/*
+ * Shows the record of that index, or the whole peer: all its records, or none for a slot without
+ * any.
+ */
 json_t *ev_open_record(const struct ev_interval *v, uint32_t slot, uint64_t index);
 json_t *ev_open_peer(const struct ev_interval *v, uint32_t slot);
 /* Takes peers. */

@@ -213,7 +213,7 @@ static bool parse_cpus(const json_t *a, struct ev_peer *p)
 		    !ev_sum_parse(json_array_get(x, 2), &to->after))
 			return false;
 		to->cpu = (uint32_t)cpu;
-		if (i && to[-1].cpu >= to->cpu) /* one would be counted twice */
+		if (i && to[-1].cpu >= to->cpu) /* a CPU would be counted twice */
 			return false;
 	}
 	return true;

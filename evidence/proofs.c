@@ -46,7 +46,7 @@ static int take(const struct bwl_audit_item *i, void *arg)
 	return 0;
 }
 
-/* Whole subtrees, each once. */
+/* Hashes each whole subtree once. */
 static void build(struct ev_log *l)
 {
 	uint64_t n = l->c.size;
@@ -59,7 +59,7 @@ static void build(struct ev_log *l)
 	}
 }
 
-/* Of the leaves [from, to): RFC 6962, 2.1. */
+/* The hash of the leaves [from, to): RFC 6962, 2.1. */
 static void over(const struct ev_log *l, uint64_t from, uint64_t to, struct bwl_hash *ret)
 {
 	uint64_t n = to - from, k = 1ULL << (63 - __builtin_clzll(n));

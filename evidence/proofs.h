@@ -7,7 +7,7 @@
 #include "entry.h"
 
 struct ev_found {
-	uint64_t n; /* of the record */
+	uint64_t n; /* the record's number */
 	char *line;
 	struct ev_entry x;
 };

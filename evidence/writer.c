@@ -16,24 +16,25 @@
 #include "writer.h"
 
 #define DAY_S 86400
-#define AT_ONCE 16 /* intervals, before others that wait for the caller get their turn */
-#define BACK 10000 /* files, at most, where none of them is in the log */
+#define AT_ONCE 16 /* intervals per step, so that the caller's other work gets its turn */
+#define BACK 10000 /* newest files, at most, that are searched for one that is in the log */
 #define PAUSE_MOST_S 60
-#define HEAD 4096 /* bytes of a file that have its first line */
+#define HEAD 4096 /* bytes of a file, enough for its first line */
 
 struct ev_writer {
 	char state_dir[400], dir[BWL_AUDIT_PATH];
 	struct bwl_audit_log *log;
 	struct ev_entered entered;
-	bool known, skipped; /* skipped: a file before the next one was not entered */
-	uint64_t done;       /* files up to this one are dealt with */
+	bool known, skipped; /* skipped: the file before the next one was not entered */
+	uint64_t done;       /* files up to this number are done */
 	uint64_t epoch;
 	bool has_key;
 	uint8_t key[32];
 	/*
-	 * The computed entry of a file that is not in the log yet, because computing it takes long.
+	 * The computed entry of a file that is not in the log yet. It is kept because computing it
+	 * takes long.
 	 */
-	struct stat made_of; /* st_ino 0: there is none */
+	struct stat made_of; /* st_ino 0: none */
 	struct ev_entry made;
 };
 
@@ -76,7 +77,7 @@ static bool read_id(const struct ev_writer *w, uint64_t number, struct ev_id *re
 	return nl && ev_id_parse(head, (size_t)(nl - head), ret);
 }
 
-/* The last file that is in the log. A log that has none begins with the newest. */
+/* The last file that is in the log. A log without any begins with the newest file. */
 static uint64_t find_done(struct ev_writer *w, const uint64_t *number, size_t n)
 {
 	struct ev_id id;
@@ -128,11 +129,11 @@ static int append(struct ev_writer *w, const struct ev_entry *x, struct bwl_err 
 	r = bwl_audit_append(w->log, BWL_AUDIT_REGULAR, EV_EVENT, text, data, NULL, e);
 	json_decref(data);
 	if (r && r != -EBUSY)
-		w->known = false; /* it may be in the log nevertheless */
+		w->known = false; /* the entry may be in the log nevertheless */
 	return r;
 }
 
-/* On which it ended; where that is not known, it is today. */
+/* The day on which the interval ended; today if that is not known. */
 static uint64_t day_of(const char *text, size_t len, int64_t wall_s)
 {
 	const char *nl = memchr(text, '\n', len);
@@ -153,7 +154,7 @@ static bool is_made(const struct ev_writer *w, const struct stat *st)
 	       was->st_mtim.tv_nsec == st->st_mtim.tv_nsec;
 }
 
-/* Into w->made. -EBADMSG: no such file; -ENOENT: it has gone meanwhile. */
+/* Computes w->made. -EBADMSG: not an interval's file; -ENOENT: it was deleted meanwhile. */
 static int make(struct ev_writer *w, uint64_t number, int64_t wall_s, struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int fd = open_file(w, number);
@@ -175,7 +176,7 @@ static int make(struct ev_writer *w, uint64_t number, int64_t wall_s, struct bwl
 	r = take_key(w, day_of(text, len, wall_s), e);
 	if (r) {
 		free(text);
-		return -EIO; /* which is not the file's fault: it is not passed over */
+		return -EIO; /* not the file's fault, so the file is not skipped */
 	}
 	r = ev_interval_make(text, len, w->key, &v, e);
 	if (r)
@@ -259,7 +260,7 @@ int ev_writer_step(struct ev_writer *w, int64_t wall_s, struct bwl_err *e)
 		return bwl_fail(e, ERANGE, "the clock is before 1970: set it");
 	snprintf(path, sizeof(path), "%s/" FLOWS_DIR, w->state_dir);
 	r = flows_store_list(path, &number, &n, e);
-	/* The folder was moved away, and started anew. */
+	/* The folder was moved away, and a new one was begun. */
 	if (!r && n && w->known && number[n - 1] < w->done)
 		w->known = false;
 	if (!r)
