@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ledger and the counter of a real TPM 2.0 (swtpm): whatever is killed at any time, the current
+ * The ledger and the counter of a TPM 2.0 (swtpm): whatever is killed at any time, the current
  * ledger is accepted, and an old copy is not.
  */
 #include <stdarg.h>
@@ -33,7 +33,9 @@ static pid_t swtpm;
 static struct ledger *ledger;
 static struct anchor *anchor;
 
-/* Everything that is written, by us, SQLite and tpm2-tss: dead before the kill_at-th. */
+/*
+ * Counts all writes: ours, SQLite's and tpm2-tss's. The process dies before write number kill_at.
+ */
 static atomic_int writes;
 static int kill_at;
 
@@ -90,7 +92,7 @@ static bool answers(const char *path)
 	return yes;
 }
 
-/* state: a folder; the same one is the same TPM. */
+/* state: a folder. The same folder is the same TPM. */
 static void tpm_up(const char *state)
 {
 	char dirarg[200], server[200], ctrl[200], sock[100], data[100];
@@ -109,7 +111,7 @@ static void tpm_up(const char *state)
 		       server, "--ctrl", ctrl, "--flags", "not-need-init,startup-clear", NULL);
 		_exit(127);
 	}
-	while (!answers(sock) || !answers(data)) { /* it makes the one, and then the other */
+	while (!answers(sock) || !answers(data)) { /* swtpm makes one after the other */
 		assert_true(bwl_now_ns() < end);
 		assert_int_equal(waitpid(swtpm, NULL, WNOHANG), 0);
 		usleep(2000);
@@ -146,7 +148,7 @@ static void start_every(enum anchor_mode mode, uint64_t every_ns)
 	anchor_forget(anchor, how != LEDGER_FOUND);
 }
 
-/* Until it says something else than that the TPM is at it. */
+/* Runs until the TPM is no longer busy. */
 static int run(const char *era, struct bwl_err *e)
 {
 	uint64_t end = bwl_now_ns() + PATIENCE_NS;
@@ -168,7 +170,7 @@ static void spend(uint64_t bytes)
 		fail_msg("%s", e.text);
 }
 
-/* An agent's life in these maps; true: it believed its ledger. */
+/* The life of an agent with these maps. true: it accepted its ledger. */
 static bool lives(const char *era, uint64_t spent)
 {
 	struct bwl_err e = { 0 };
@@ -225,9 +227,9 @@ static void a_ledger_that_was_not_put_back_is_believed(void **state)
 {
 	(void)state;
 	assert_true(lives("boot 1", 1000));
-	assert_true(lives("boot 1", 2000)); /* the agent's restart */
+	assert_true(lives("boot 1", 2000)); /* a restart of the agent */
 	assert_true(lives("boot 2", 3000));
-	tpm_down(); /* the TPM is without power too */
+	tpm_down(); /* the TPM loses power, too */
 	tpm_up("one");
 	assert_true(lives("boot 3", 4000));
 }
@@ -263,7 +265,7 @@ static void a_peek_changes_nothing(void **state)
 	assert_memory_equal(s.tag, first.tag, TPM_TAG);
 	tpm_down();
 	assert_int_not_equal(tpm_peek_within(tcti, PATIENCE_NS, &s, &e), 0);
-	tpm_up("two"); /* nobody peeked at it before: it counts as far */
+	tpm_up("two"); /* a TPM without any peek counts equally far */
 	sh("rm -rf %s/*", dir);
 	assert_true(lives("boot 1", 1000));
 	assert_int_equal(tpm_peek_within(tcti, PATIENCE_NS, &s, &e), 0);
@@ -278,7 +280,7 @@ static void an_old_copy_is_not_believed_after_the_next_boot(void **state)
 	assert_true(lives("boot 2", 900000));
 	put_back();
 	assert_false(lives("boot 3", 1000));
-	/* Nor is one of before it was bound. */
+	/* Nor is a ledger from before it was bound. */
 	sh("rm -rf %s/*", dir);
 	assert_true(lives("boot 4", 1000));
 	sh("rm -rf %s/*", dir);
@@ -307,7 +309,7 @@ static void what_is_set_aside_is_begun_anew_and_bound_again(void **state)
 	assert_false(lives("boot 5", 5000));
 }
 
-/* 0: it lived to its end. */
+/* Returns 0 if it was not killed. */
 static int life_with_a_kill(const char *era, uint64_t spent, int at)
 {
 	int status;
@@ -344,7 +346,7 @@ static void a_kill_before_any_write_of_a_raise_locks_nobody_out(void **state)
 		snprintf(era, sizeof(era), "boot %d", at);
 		if (!life_with_a_kill(era, (uint64_t)at * 1000, at))
 			break;
-		if (at % 2) /* found by the same boot's agent, or by the next boot's */
+		if (at % 2) /* the next agent runs in the same boot, or in the next one */
 			snprintf(era, sizeof(era), "boot %d again", at);
 		assert_true(lives(era, (uint64_t)at * 1000));
 	}
@@ -363,7 +365,7 @@ static void a_kill_before_any_write_of_the_first_binding_locks_nobody_out(void *
 		tpm_down();
 		sh("rm -rf %s/* %s/one", dir, base);
 		tpm_up("one");
-		start_every(ANCHOR_NONE, HOUR); /* volumes from before there was a TPM */
+		start_every(ANCHOR_NONE, HOUR); /* volumes from the time before there was a TPM */
 		spend(1000);
 		stop();
 		left = life_with_a_kill("boot 1", 2000, at);
@@ -374,7 +376,7 @@ static void a_kill_before_any_write_of_the_first_binding_locks_nobody_out(void *
 	assert_in_range(at, 10, 400);
 }
 
-/* The TPM does not answer: nothing is released, until it does. */
+/* The TPM does not answer: nothing is released until it does. */
 static void only_with_the_tpm(void)
 {
 	struct bwl_err e = { 0 };
@@ -398,7 +400,9 @@ static void without_its_tpm_a_bound_ledger_releases_nothing(void **state)
 	start_every(ANCHOR_AUTO, HOUR);
 	only_with_the_tpm();
 	stop();
-	/* Said aloud it goes without, and is a ledger like any other then. */
+	/*
+	 * With an explicit "none" it runs without the TPM, and the ledger is then an ordinary one.
+	 */
 	tpm_down();
 	start_every(ANCHOR_NONE, HOUR);
 	assert_int_equal(run("boot 3", &e), 0);
@@ -431,13 +435,13 @@ static void a_tpm_that_was_cleared_or_is_another_is_found_out(void **state)
 	tpm_down();
 	tpm_up("cleared");
 	assert_false(lives("boot 2", 2000));
-	/* Another one, with a ledger of its own bound to it. */
+	/* Another TPM that has a ledger of its own bound to it. */
 	copy_ledger();
 	sh("rm -rf %s/*", dir);
 	assert_true(lives("boot 2", 2000));
 	put_back();
 	assert_false(lives("boot 3", 3000));
-	/* And with its own TPM it is believed. */
+	/* With its own TPM the ledger is accepted. */
 	tpm_down();
 	tpm_up("one");
 	assert_true(lives("boot 3", 3000));
@@ -462,7 +466,7 @@ static void a_tpm_that_hangs_holds_nothing_up_once_it_has_answered(void **state)
 	start_every(ANCHOR_REQUIRED, HOUR / 1000);
 	assert_int_equal(run("boot 2", &e), 0);
 	stop();
-	/* Raised by the clock once something was written. */
+	/* The counter is raised by the clock once something was written. */
 	start_every(ANCHOR_REQUIRED, 200000000);
 	assert_int_equal(run("boot 2", &e), 0);
 	spend(1000);
@@ -470,7 +474,7 @@ static void a_tpm_that_hangs_holds_nothing_up_once_it_has_answered(void **state)
 		assert_int_equal(anchor_run(anchor, ledger, "boot 2", false, &e), 0);
 	assert_int_equal(anchor_raises(anchor), 1);
 	stop();
-	/* A raise that is due, and nobody answers: it goes on, for a time. */
+	/* A raise is due, and the TPM does not answer: the agent goes on for a time. */
 	kill(swtpm, SIGSTOP);
 	start_every(ANCHOR_REQUIRED, HOUR);
 	kill(swtpm, SIGCONT);

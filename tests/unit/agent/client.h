@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A client of one of bwlimitd's sockets, which never waits. */
+/* A client of one of bwlimitd's sockets. It never waits. */
 #ifndef BWL_TEST_CLIENT_H
 #define BWL_TEST_CLIENT_H
 
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-static char path[64]; /* of the socket */
+static char path[64]; /* the socket's */
 
 static inline int dial(void)
 {
@@ -28,7 +28,7 @@ static inline void tell(int fd, const char *text)
 	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-/* Everything that has come, "" where the other side hung up, NULL where it has said nothing. */
+/* Everything that has arrived. "": the other side hung up; NULL: nothing yet. */
 static inline const char *heard(int fd)
 {
 	static char buf[1 << 20];

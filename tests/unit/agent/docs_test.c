@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Which signed documents are valid, and whether another one is accepted: no disk, no clock, no
- * maps. Above all: whatever one person and the controller's key sign, in whichever order, allows
+ * maps. Most important: whatever one person and the controller's key sign, in any order, allows
  * nothing beyond what two people have signed.
  */
 #include <stdint.h>
@@ -60,7 +60,7 @@ static int end(void **state)
 }
 
 static struct bwl_err last;
-/* "taken", "known", "waits", or the id of what is wrong. */
+/* Returns "taken", "known", "waits", or the error's id. */
 static const char *give_text(const char *text)
 {
 	struct docs_verdict v;
@@ -88,7 +88,7 @@ static const char *give(enum bwl_signed_type type, json_t *body, unsigned who)
 	return give_text(text);
 }
 
-/* Terms of now; each document has a higher version than all before. */
+/* Terms issued now. Each document has a higher version than all before it. */
 static json_t *terms(const char *name, int64_t for_s)
 {
 	return rig_terms(name, (unsigned)bwl_memory_epoch(s.m), ++version, at.wall_s,
@@ -164,7 +164,7 @@ static unsigned kbit(const char *name)
 	return r;
 }
 
-/* How long all that is above the floor lives on, s. */
+/* For how many seconds everything above the floor still holds. */
 static uint64_t left(void)
 {
 	struct docs_end e;
@@ -175,7 +175,7 @@ static uint64_t left(void)
 	return e.at_ns > at.boot_ns ? (e.at_ns - at.boot_ns) / SECOND : 0;
 }
 
-/* Would the policy's `tamper` act on its end, now or later? */
+/* Would the policy's `tamper` act on this end, now or later? */
 static bool is_sign(void)
 {
 	struct docs_end e;
@@ -226,7 +226,7 @@ static void what_was_kept_back_undoes_nothing(void **state)
 	json_object_set_new(o, "name", json_string("other"));
 	other = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", o, TWO);
 	more = rig_sign(BWL_SIGNED_GRANT, "hall-3", "all", grant("g", "a", 900, 3600), TWO);
-	pass(10); /* the store gives none of these, and one person tightens */
+	pass(10); /* the store withholds all of these, and one person tightens */
 	assert_string_equal(give(BWL_SIGNED_POLICY, policy(10, 10, DAY - 10), ONE), "taken");
 	assert_string_equal(give_text(wide), "signed-old");
 	assert_string_equal(give_text(other), "signed-old");
@@ -275,7 +275,7 @@ static void after_a_grant_comes_the_floor(void **state)
 	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 200, 60), ONE), "signed-widens");
 	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 200, 60), TWO), "taken");
 	assert_int_equal(kbit("a"), 200);
-	/* less, by one: and when it has ended, or is revoked, there is not what was before */
+	/* one person grants less: when that ends or is revoked, the old grant does not come back */
 	less = rig_sign(BWL_SIGNED_GRANT, "hall-3", "all", grant("g", "a", 20, 60), ONE);
 	assert_string_equal(give_text(less), "taken");
 	assert_int_equal(kbit("a"), 20);
@@ -290,10 +290,10 @@ static void after_a_grant_comes_the_floor(void **state)
 	assert_int_equal(kbit("b"), 100);
 	pass(61);
 	assert_int_equal(kbit("a"), 0);
-	/* a name that goes to another peer would open the first again */
+	/* if the grant's name moved to another peer, the first peer would be open again */
 	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "b", 20, 60), ONE), "signed-widens");
 	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
-	assert_int_equal(kbit("a"), 100); /* signed after it */
+	assert_int_equal(kbit("a"), 100); /* the policy was signed after the grant */
 }
 
 static void withheld_updates_end_at_the_floor_whatever_the_clock_says(void **state)
@@ -306,7 +306,7 @@ static void withheld_updates_end_at_the_floor_whatever_the_clock_says(void **sta
 	assert_int_equal(left(), 900);
 	pass(300);
 	assert_int_equal(left(), 600);
-	at.wall_s -= 5000; /* who sets the clock back gains nothing */
+	at.wall_s -= 5000; /* setting the clock back gains nothing */
 	assert_int_equal(left(), 600);
 	at.boot_ns += 599 * SECOND;
 	assert_int_equal(left(), 1);
@@ -320,7 +320,7 @@ static void withheld_updates_end_at_the_floor_whatever_the_clock_says(void **sta
 	assert_int_equal(left(), 0); /* the policy has ended */
 }
 
-/* A clock that begins at 1970, after a battery died: by it the grant's end is far ahead. */
+/* The clock begins at 1970 because its battery died: by that clock the grant's end is far ahead. */
 static void a_grant_that_ended_is_over_by_a_clock_near_1970(void **state)
 {
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
@@ -342,8 +342,10 @@ static void a_grant_that_ended_is_over_by_a_clock_near_1970(void **state)
 	assert_true(bwl_policy_peer(pol, "b")->expiry_ns == BWL_NEVER_NS);
 }
 
-/* With a wall clock that stands: a store hands over, each quarter of an hour, the time of the next
- * minute. */
+/*
+ * The wall clock stands still, and every quarter of an hour the store hands over the signed time of
+ * the next minute.
+ */
 static void signed_times_that_come_late_make_no_time_slow(void **state)
 {
 	json_t *later[4];
@@ -358,7 +360,7 @@ static void signed_times_that_come_late_make_no_time_slow(void **state)
 	at.boot_ns += 890 * SECOND;
 	assert_int_equal(left(), 10);
 	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, later[0], ONLINE), "taken");
-	assert_int_equal(left(), 70); /* signed a minute later, not a quarter of an hour */
+	assert_int_equal(left(), 70); /* it was signed one minute later, not 15 */
 	at.boot_ns += 60 * SECOND;
 	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, later[1], ONLINE), "taken");
 	assert_int_equal(left(), 70);
@@ -367,7 +369,7 @@ static void signed_times_that_come_late_make_no_time_slow(void **state)
 	assert_int_equal(left(), 0);
 	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, later[3], ONLINE), "taken");
 	assert_int_equal(left(), 0);
-	at.wall_s += 1840; /* control: an honest one */
+	at.wall_s += 1840; /* control: an honest time */
 	assert_string_equal(give_time(), "taken");
 	assert_int_equal(left(), 900);
 }
@@ -464,7 +466,7 @@ static void only_a_lease_that_was_held_and_ran_out_is_a_sign(void **state)
 	enrol();
 	assert_string_equal(give(BWL_SIGNED_POLICY, leased("10m", DAY), TWO), "taken");
 	assert_string_equal(give_time(), "taken");
-	assert_int_equal(left(), 0); /* there was none yet */
+	assert_int_equal(left(), 0); /* no lease yet */
 	assert_false(is_sign());
 	assert_string_equal(give_lease("base", 0, "10m"), "taken");
 	assert_int_equal(left(), 600);
@@ -475,13 +477,13 @@ static void only_a_lease_that_was_held_and_ran_out_is_a_sign(void **state)
 	assert_false(is_sign());
 	assert_string_equal(give_lease("base", 0, "10m"), "taken");
 	assert_int_equal(left(), 600);
-	/* the time that is signed jumps, and this machine's own has not passed */
+	/* the signed time jumps, but no time has passed on this machine */
 	o = rig_terms("time", 1, ++version, at.wall_s + 1000, at.wall_s + DAY);
 	at.wall_s += 1000;
 	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, o, ONLINE), "taken");
 	assert_int_equal(left(), 0);
 	assert_false(is_sign());
-	/* and one that runs out, the end a second's part later than it was seen */
+	/* a lease runs out; its end comes a fraction of a second after it was last looked at */
 	assert_string_equal(give_lease("base", 0, "10m"), "taken");
 	pass(599);
 	at.boot_ns += SECOND / 2;
@@ -492,7 +494,7 @@ static void only_a_lease_that_was_held_and_ran_out_is_a_sign(void **state)
 	pass(1);
 	assert_int_equal(left(), 0);
 	assert_true(is_sign());
-	/* that of the policy is not the lease's */
+	/* the policy's end is not the lease's end */
 	assert_string_equal(give(BWL_SIGNED_POLICY, leased("10m", 300), TWO), "taken");
 	assert_string_equal(give_lease("base", 0, "10m"), "taken");
 	assert_int_equal(left(), 300);
@@ -550,10 +552,10 @@ static void the_controller_chooses_among_what_people_signed(void **state)
 			    "taken");
 	assert_int_equal(kbit("a"), 10);
 	assert_int_equal(kbit("b"), 10);
-	pass(1); /* tightening skips stages, and ends what waits */
+	pass(1); /* tightening skips stages and ends a waiting policy */
 	o = policy(3, 3, DAY - 2);
 	json_object_set_new(o, "stages", json_true());
-	assert_string_equal(give(BWL_SIGNED_POLICY, o, ONE), "signed-widens"); /* says stages */
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, ONE), "signed-widens"); /* has stages */
 	assert_string_equal(give(BWL_SIGNED_POLICY, policy(3, 3, DAY - 2), ONE), "taken");
 	assert_int_equal(kbit("a"), 3);
 	assert_string_equal(give(BWL_SIGNED_ROLLOUT, rollout(to, from, 100, false), ONLINE),
@@ -561,7 +563,7 @@ static void the_controller_chooses_among_what_people_signed(void **state)
 	assert_int_equal(kbit("a"), 3);
 }
 
-/* One that waits, and what is due once the controller has chosen it. */
+/* Gives a policy that waits for the controller and then opens b. */
 static void wait_for_rollout(void)
 {
 	json_t *o;
@@ -593,7 +595,7 @@ static void a_rollout_that_comes_again_repeats_nothing(void **state)
 	assert_non_null(json_object_get(choose(false), "opens"));
 	assert_non_null(json_object_get(bwl_memory_due(s.m), "raise"));
 	assert_int_equal(kbit("a"), 90);
-	bwl_memory_set_due(s.m, json_object()); /* done */
+	bwl_memory_set_due(s.m, json_object()); /* everything due was done */
 	assert_int_equal(json_object_size(choose(true)), 0);
 	assert_int_equal(json_object_size(choose(false)), 0);
 	assert_int_equal(kbit("a"), 90);
@@ -608,7 +610,7 @@ static void a_rollout_that_comes_again_repeats_nothing(void **state)
 	assert_int_equal(kbit("a"), 90);
 }
 
-/* What is desired by the documents in dir, as who puts it in force asks for it. */
+/* Does the policy in the source, as the agent loads it, begin with unspent volumes? */
 static bool is_fresh_in(struct agent_source *source)
 {
 	struct bwl_err e = { 0 };
@@ -655,11 +657,11 @@ static void volumes_begin_unspent_once(void **state)
 	keep_in(dir);
 	docs_source_fresh(source, s.fresh);
 	assert_true(is_fresh_in(source));
-	assert_string_equal(give_time(), "taken"); /* what is due waits for it: not this */
+	assert_string_equal(give_time(), "taken"); /* the next document ends it */
 	keep_in(dir);
 	docs_source_fresh(source, s.fresh);
 	assert_false(is_fresh_in(source));
-	/* one that another has replaced gives nothing to that */
+	/* a policy that was replaced passes nothing on to its successor */
 	o = policy(30, 30, DAY);
 	json_object_set_new(o, "fresh_volume", json_true());
 	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "taken");
@@ -672,7 +674,7 @@ static void volumes_begin_unspent_once(void **state)
 	assert_int_equal(system(rm), 0);
 }
 
-/* In dir, without the bytes of the last document that was given; then with all again. */
+/* Loads dir without the bytes of the last document, then with all of them again. */
 static void what_is_left_without_it(const char *dir, bool is_policy_left)
 {
 	const uint8_t *gone = s.one[s.n - 1].d.digest;
@@ -709,14 +711,14 @@ static void a_document_whose_bytes_are_gone_leaves_the_floor(void **state)
 	enrol();
 	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
 	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 20, 60), ONE), "taken");
-	what_is_left_without_it(dir, true); /* else a has 100 */
+	what_is_left_without_it(dir, true); /* otherwise a would have 100 */
 	enrol();
 	wait_for_rollout();
 	choose(false);
 	what_is_left_without_it(dir, false);
 	enrol();
 	wait_for_rollout();
-	what_is_left_without_it(dir, false); /* it may be the one that was chosen */
+	what_is_left_without_it(dir, false); /* the missing one may be the chosen one */
 	assert_int_equal(system(rm), 0);
 }
 
@@ -779,7 +781,7 @@ static void a_policy_that_was_rolled_out_and_is_revoked_leaves_the_floor(void **
 				 revocation("documents", json_pack("[s]", hex)), ONE),
 			    "taken");
 	assert_null(docs_policy(&s));
-	choose(true); /* people signed that, too */
+	choose(true); /* people signed the old policy, too */
 	assert_int_equal(kbit("a"), 10);
 }
 
@@ -797,21 +799,21 @@ static void a_policy_has_its_lease_when_it_is_chosen(void **state)
 	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "waits");
 	assert_string_equal(give_lease("base.from", 0, "10m"), "taken");
 	assert_string_equal(give_lease("base", 1, "20m"), "taken");
-	assert_string_equal(give_lease("base.from", 0, "11m"), "signed-bounds"); /* each its own */
+	assert_string_equal(give_lease("base.from", 0, "11m"), "signed-bounds"); /* its own limit */
 	assert_int_equal(left(), 600);
 	choose(false);
 	assert_int_equal(left(), 1200);
 	assert_true(is_sign());
 	choose(true);
 	assert_int_equal(left(), 600);
-	pass(601); /* it runs out, and that of the other does not */
+	pass(601); /* this lease runs out, the other policy's does not */
 	assert_int_equal(left(), 0);
 	assert_true(is_sign());
 	choose(false);
 	assert_int_equal(left(), 599);
 	pass(599);
 	assert_true(is_sign());
-	choose(true); /* what ran out while another held is no sign */
+	choose(true); /* a lease that ran out while another policy held is no sign */
 	assert_int_equal(left(), 0);
 	assert_false(is_sign());
 }
@@ -839,15 +841,15 @@ static void what_opens_was_signed_after_what_closed(void **state)
 	due = bwl_memory_due(s.m);
 	assert_string_equal(json_string_value(json_array_get(json_object_get(due, "opens"), 0)),
 			    "a");
-	/* and what was closed on the tray after that it opens not (due.c) */
+	/* it does not open what was closed on the tray after that moment (due.c) */
 	assert_int_equal(json_integer_value(json_object_get(due, "signed")), at.wall_s);
-	/* what closes comes before it was done */
+	/* a revocation comes before the opening was done */
 	assert_string_equal(give(BWL_SIGNED_REVOCATION, revocation("all", json_true()), ONE),
 			    "taken");
 	assert_int_equal(json_object_size(bwl_memory_due(s.m)), 0);
 }
 
-/* A map that cannot be read, and one without any name. */
+/* A map that cannot be read, and a map without any names. */
 static void a_revocation_that_closes_nothing_is_not_acknowledged(void **state)
 {
 	BWL_AUTO_FREE char *text = NULL;
@@ -867,7 +869,7 @@ static void a_revocation_that_closes_nothing_is_not_acknowledged(void **state)
 	assert_int_equal(bwl_signed_peek(text, strlen(text), &d, &e), 0);
 	assert_int_not_equal(docs_close(&v, &d, &e), 0);
 	assert_non_null(strstr(e.text, "cannot close a: "));
-	pins.few = false; /* a later policy may have it */
+	pins.few = false; /* the peer is missing, but a later policy may have it */
 	assert_int_equal(docs_close(&v, &d, &e), 0);
 	bwl_signed_free(&d);
 	unsetenv("BWLIMIT_JOURNAL_DIR");
@@ -899,17 +901,17 @@ static void what_holds_goes_on_under_the_next_root(void **state)
 	assert_string_equal(give_time(), "taken");
 	assert_int_equal(left(), 900);
 	assert_string_equal(give_text(alone), "signed-untrusted");
-	assert_string_equal(give_text(text), "taken"); /* with another online key */
+	assert_string_equal(give_text(text), "taken"); /* a root with another online key */
 	assert_string_equal(give_text(text), "known");
 	assert_int_equal(kbit("a"), 10);
-	assert_int_equal(left(), 0); /* what the key before said of the time is forgotten */
-	assert_int_equal(bwl_memory_whole(s.m), 0); /* and a root names nothing that closes */
+	assert_int_equal(left(), 0); /* the signed time of the old key is forgotten */
+	assert_int_equal(bwl_memory_whole(s.m), 0); /* and a root names no closing documents */
 	assert_string_equal(give_time(), "signed-untrusted");
 	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, terms("time", DAY), 1U << MALLORY), "taken");
 	assert_int_equal(left(), 900);
 }
 
-/* Takes ownership of nothing. An entry of a signed time, of a document that was signed. */
+/* The entry of a signed time that names this document. Takes ownership of nothing. */
 static json_t *named(const char *text, int64_t issued_s)
 {
 	struct bwl_signed d;
@@ -956,7 +958,9 @@ static char *closing(enum bwl_signed_type type, const char *name, const char *au
 	return closing_of(type, name, audience, "b");
 }
 
-/* A store that gives times and holds one document back gives no more than one that gives nothing.
+/*
+ * A store that hands over times but withholds one document gains no more than one that withholds
+ * everything.
  */
 static void a_time_that_names_what_does_not_come_is_as_none(void **state)
 {
@@ -972,13 +976,13 @@ static void a_time_that_names_what_does_not_come_is_as_none(void **state)
 		assert_string_equal(give_time_naming(1, NULL), "taken");
 		assert_int_equal(left(), 900);
 		text = closing(types[i], "it", i ? "all" : "tray:tray-7");
-		pass(10); /* the time is ahead of the watch: nothing falls */
+		/* the time may arrive before the document: nothing falls to the floor */
+		pass(10);
 		assert_string_equal(give_time_naming(1, named(text, 0)), "taken");
 		assert_int_equal(left(), 890);
 		assert_int_equal(docs_missing(&s, missing, 4), 1);
 		assert_string_equal(missing[0], i ? "expulsion/it" : "revocation/it");
-		for (unsigned k = 0; k < 20;
-		     k++) { /* and it is named each minute, and never comes */
+		for (unsigned k = 0; k < 20; k++) { /* it is named each minute and never comes */
 			pass(60);
 			assert_string_equal(give_time_naming(1, named(text, 0)), "taken");
 		}
@@ -999,7 +1003,7 @@ static void what_is_named_and_not_for_this_tray_is_not_waited_for(void **state)
 	other = closing(BWL_SIGNED_REVOCATION, "it", "tray:tray-8,label:rack=4");
 	assert_string_equal(give_time_naming(1, named(other, 0)), "taken");
 	assert_int_equal(docs_missing(&s, NULL, 0), 0);
-	/* a version of before the one that is here, and not one after it */
+	/* an older version than the tray's is not missing; a newer one is */
 	old = closing(BWL_SIGNED_REVOCATION, "now", "all");
 	newer = closing(BWL_SIGNED_REVOCATION, "now", "all");
 	assert_string_equal(give_text(old), "taken");
@@ -1009,7 +1013,7 @@ static void what_is_named_and_not_for_this_tray_is_not_waited_for(void **state)
 	label = closing(BWL_SIGNED_REVOCATION, "now", "all");
 	assert_string_equal(give_time_naming(1, named(label, 0)), "taken");
 	assert_int_equal(docs_missing(&s, NULL, 0), 1);
-	/* of an epoch that is over */
+	/* its epoch is over */
 	assert_string_equal(give(BWL_SIGNED_REVOCATION, revocation("new_epoch", json_integer(2)),
 				 ONE),
 			    "taken");
@@ -1044,8 +1048,8 @@ static void a_label_names_the_trays_that_had_it_then(void **state)
 }
 
 /*
- * One person's revocation that the store hid, and another one of its name, of one person who has
- * another key: it closes something else, and does not count for the first.
+ * The store hides one person's revocation. Another person's revocation with the same name closes
+ * something else and does not count as the first.
  */
 static void a_later_one_that_says_something_else_takes_no_place(void **state)
 {
@@ -1076,7 +1080,7 @@ static void a_later_one_that_says_something_else_takes_no_place(void **state)
 	assert_string_equal(give_text(first), "signed-old");
 }
 
-/* A store that hides a label's revocation gains nothing by an enrolment that comes meanwhile. */
+/* A store that hides the revocation of a label gains nothing from an enrolment in between. */
 static void an_enrolment_anew_ends_nothing_that_a_label_owes(void **state)
 {
 	BWL_AUTO_FREE char *label = NULL, *other = NULL;
@@ -1090,19 +1094,19 @@ static void an_enrolment_anew_ends_nothing_that_a_label_owes(void **state)
 	label = closing(BWL_SIGNED_REVOCATION, "it", "label:rack=3");
 	other = closing(BWL_SIGNED_REVOCATION, "it", "label:row=b");
 	pass(10);
-	enrol_anew("row=b", "rack=3"); /* before a time names it */
+	enrol_anew("row=b", "rack=3"); /* before a time names the revocation */
 	for (unsigned k = 0; k < 20; k++) {
 		assert_string_equal(give_time_naming(1, named(label, 0)), "taken");
 		assert_int_equal(docs_missing(&s, NULL, 0), 1);
 		pass(60);
 	}
 	assert_int_equal(left(), 0);
-	enrol_anew("rack=3", "row=b"); /* and after */
+	enrol_anew("rack=3", "row=b"); /* and afterwards */
 	assert_int_equal(docs_missing(&s, NULL, 0), 1);
 	assert_string_equal(give_time_naming(1, named(other, 0)), "taken");
-	assert_int_equal(docs_missing(&s, NULL, 0), 0); /* of before it had that label */
+	assert_int_equal(docs_missing(&s, NULL, 0), 0); /* signed before the tray had that label */
 	enrol_anew("row=b", NULL);
-	enrol_anew("row=b", "rack=3"); /* that it had none in between */
+	enrol_anew("row=b", "rack=3"); /* it lacked rack=3 in between */
 	assert_string_equal(give_time_naming(1, named(label, 0)), "taken");
 	assert_int_equal(docs_missing(&s, NULL, 0), 0);
 }
@@ -1122,7 +1126,7 @@ static void a_root_that_does_not_come_is_missed(void **state)
 	assert_int_equal(left(), 0);
 	assert_string_equal(give_text(text), "taken");
 	assert_int_equal(left(), 900);
-	/* a controller that has the root of before may name what nobody may sign any more */
+	/* a controller with the old root may name a document whose signers no longer count */
 	gone = closing(BWL_SIGNED_REVOCATION, "it", "all");
 	assert_string_equal(give_time_naming(1, named(gone, 0)), "taken");
 	assert_int_equal(docs_missing(&s, NULL, 0), 0);
@@ -1148,7 +1152,7 @@ static json_t *enrolment_of(const char *who)
 	return o;
 }
 
-/* A document as a version to come may write it: a key, or a type, that nobody knows here. */
+/* A document of a future version: with a key, or of a type, that is not known here. */
 static void of_a_newer_version_nothing_is_taken_by_half(void **state)
 {
 	static const enum bwl_signed_type types[] = { BWL_SIGNED_ENROLMENT, BWL_SIGNED_REVOCATION,
@@ -1187,7 +1191,7 @@ static void of_a_newer_version_nothing_is_taken_by_half(void **state)
 		assert_non_null(strstr(e.text, "not known"));
 		free(text);
 	}
-	/* and a type: whatever is in it, who signed it */
+	/* an unknown type: whatever it contains and whoever signed it */
 	text = rig_sign(BWL_SIGNED_REVOCATION, "hall-3", "all", terms("it", DAY), TWO);
 	at_type = strstr(text, "vnd.bwlimit.revocation");
 	memcpy(at_type, "vnd.bwlimit.quarantine", strlen("vnd.bwlimit.quarantine"));
@@ -1195,17 +1199,16 @@ static void of_a_newer_version_nothing_is_taken_by_half(void **state)
 	assert_string_equal(e.id, "signed-malformed");
 	assert_non_null(strstr(e.text, "payloadType"));
 	free(text);
-	/* nothing of all that is remembered, closed or tightened, and nothing waits for it */
+	/* none of it is remembered, closes or tightens anything, and nothing waits for it */
 	assert_int_equal(bwl_memory_seq(s.m), seq);
 	assert_int_equal(docs_missing(&s, missing, 1), 0);
 	assert_int_equal(left(), 899);
 }
 
-/* No signed policy yet: the file's, as it was accepted, says which peers are that tray. */
 static const struct bwl_ctl *maps;
 static unsigned destroyed, destroyed_open, spared;
 
-/* In place of the thread's (--wrap): are the maps closed already? */
+/* Replaces the thread's function (--wrap), and counts calls before the maps are closed. */
 void __wrap_agent_destroy_keys(enum key_order_why why);
 void __wrap_agent_destroy_keys(enum key_order_why why)
 {
@@ -1251,18 +1254,18 @@ static void keys_are_destroyed_after_the_maps_are_closed_and_again_at_the_next_s
 	docs_destroy_again(&v);
 	close_by(&v, expulsion("tray-7"), ONE);
 	docs_destroy_again(&v);
-	assert_int_equal(destroyed, 0); /* one person closes, and no more */
+	assert_int_equal(destroyed, 0); /* one person can close, but not destroy keys */
 	assert_true(ctl.seq && ctl.revoked_all == ctl.seq);
 	ctl = (struct bwl_ctl){ 0 };
 	close_by(&v, expulsion("tray-7"), TWO);
 	assert_int_equal(destroyed, 1);
 	assert_int_equal(destroyed_open, 0);
-	docs_destroy_again(&v); /* who was killed does it when it starts */
+	docs_destroy_again(&v); /* after a kill it is done at the next start */
 	assert_int_equal(destroyed, 2);
-	docs_spare_keys(&v); /* it is still expelled */
+	docs_spare_keys(&v); /* the tray is still expelled */
 	assert_int_equal(spared, 0);
 	s = v.docs;
-	pass(10); /* enrolled again: a try that waits must not take the new key */
+	pass(10); /* enrolled again: a waiting attempt must not destroy the new key */
 	assert_string_equal(give(BWL_SIGNED_ENROLMENT, enrolment_of("tray-7"), TWO), "taken");
 	v.docs = s;
 	docs_spare_keys(&v);
@@ -1273,6 +1276,7 @@ static void keys_are_destroyed_after_the_maps_are_closed_and_again_at_the_next_s
 	unsetenv("BWLIMIT_JOURNAL_DIR");
 }
 
+/* There is no signed policy yet: the accepted policy file says which peers are that tray. */
 static void who_is_expelled_under_another_name_is_closed_before_the_first_policy(void **state)
 {
 	static const char text[] =
@@ -1311,7 +1315,7 @@ static void who_is_expelled_under_another_name_is_closed_before_the_first_policy
 	assert_true(bwl_closed_name_is(&j.closed, "tray-9"));
 	assert_true(bwl_closed_name_is(&j.closed, "old-rack"));
 	assert_false(bwl_closed_name_is(&j.closed, "b"));
-	/* by the moment at which that was signed: so what is signed later opens it */
+	/* closed as of the moment of signing, so that a document signed later can open it */
 	assert_int_equal(j.closed.name[0].wall_s, at.wall_s);
 	bwl_journal_free(&j);
 	bwl_signed_free(&d);
@@ -1348,14 +1352,13 @@ static void who_is_expelled_has_nothing_until_it_is_enrolled_again(void **state)
 	assert_false(peer("a")->floor.present);
 	assert_int_equal(kbit("b"), 100);
 	pass(1);
-	/* not by a policy that comes later, nor by a grant; and nobody adds to it unseen meanwhile
-	 */
+	/* neither a later policy nor a grant opens a; and widening for a is still noticed */
 	assert_string_equal(give(BWL_SIGNED_POLICY, policy(101, 100, DAY), ONE), "signed-widens");
 	assert_string_equal(give(BWL_SIGNED_POLICY, policy(90, 100, DAY), ONE), "taken");
 	assert_int_equal(kbit("a"), 0);
 	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 300, 3600), TWO), "taken");
 	assert_int_equal(kbit("a"), 0);
-	/* nor by an enrolment of before, one person's, or another tray's */
+	/* nor does an enrolment that is older, one person's, or another tray's */
 	assert_string_equal(give_text(before), "taken");
 	assert_string_equal(give(BWL_SIGNED_ENROLMENT, enrolment_of("a"), ONE), "signed-untrusted");
 	assert_string_equal(give(BWL_SIGNED_ENROLMENT, enrolment_of("b"), TWO), "taken");
@@ -1364,7 +1367,7 @@ static void who_is_expelled_has_nothing_until_it_is_enrolled_again(void **state)
 	pass(1);
 	assert_string_equal(give(BWL_SIGNED_ENROLMENT, enrolment_of("a"), TWO), "taken");
 	assert_int_equal(kbit("a"), 300);
-	assert_true(is_due("a")); /* in the maps and the journal it is closed */
+	assert_true(is_due("a")); /* still to be opened in the maps and the journal */
 	assert_false(is_due("b"));
 }
 
@@ -1385,7 +1388,7 @@ static void a_tray_that_is_expelled_has_nothing_itself(void **state)
 	assert_int_equal(left(), 898);
 }
 
-/* One person closes; the second signature on the same document destroys its keys. */
+/* One person's signature closes; the second signature on the same document destroys the keys. */
 static void the_second_signature_of_an_expulsion_is_acted_on_once(void **state)
 {
 	json_t *o;
@@ -1415,7 +1418,7 @@ static void a_lease_that_went_with_its_key_is_no_sign(void **state)
 	assert_string_equal(give_text(text), "taken");
 	assert_int_equal(left(), 0);
 	assert_false(is_sign());
-	pass(601); /* nobody with the new key has leased anything yet */
+	pass(601); /* the new key has not signed a lease yet */
 	assert_int_equal(left(), 0);
 	assert_false(is_sign());
 }
@@ -1431,7 +1434,7 @@ static void who_breaks_glass_stands_at_the_tray(void **state)
 	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "signed-bounds");
 }
 
-/* A stolen key of one person and the controller's, or two of the same person's. */
+/* A document that the holder of one person's key and the controller's key could sign. */
 static json_t *random_document(uint64_t *r, enum bwl_signed_type *ret)
 {
 	static const enum bwl_signed_type types[] = { BWL_SIGNED_POLICY,     BWL_SIGNED_POLICY,
@@ -1510,7 +1513,7 @@ static void nothing_that_one_person_and_the_controller_sign_raises_a_limit(void 
 		assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 200, DAY), TWO), "taken");
 		hold_now(&two[0]);
 		pass(1);
-		o = policy(150, 150, DAY); /* and one that may be chosen */
+		o = policy(150, 150, DAY); /* a policy that the controller may choose */
 		json_object_set_new(o, "stages", json_true());
 		assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "waits");
 		{

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Hours of the history are entered into the audit log by agents that are restarted: each hour once.
- */
+/* Agents that are restarted enter each hour of the history into the audit log once. */
 #include "../test.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +48,7 @@ static int take(const struct bwl_audit_item *i, void *arg)
 	return 0;
 }
 
-/* " 0 1": hours in the log, as counted from noon. */
+/* The hours in the log, counted from noon, such as " 0 1". */
 static const char *hours(void)
 {
 	static char text[200];
@@ -60,7 +58,7 @@ static const char *hours(void)
 	return text;
 }
 
-/* Of agent/log_audit.c, which has a thread for it. */
+/* Replaces the function of agent/log_audit.c, which uses a thread. */
 void __wrap_agent_record_regular(const char *event, const char *text, json_t *data);
 void __wrap_agent_record_regular(const char *event, const char *text, json_t *data)
 {
@@ -73,7 +71,7 @@ void __wrap_agent_record_regular(const char *event, const char *text, json_t *da
 	json_decref(data);
 }
 
-/* An agent that runs at these moments, and ends. */
+/* An agent that runs at these moments and then ends. */
 static void run_at(const int64_t *wall_s)
 {
 	struct agent_history_roots roots = { 0 };

@@ -17,7 +17,7 @@ static int nothing(void **state)
 	return 0;
 }
 
-/* One try at that moment. */
+/* One attempt at that moment. */
 static void try_at(uint64_t now_ns, bool left)
 {
 	assert_true(key_order_is_due(&k, now_ns));
@@ -50,7 +50,7 @@ static void who_is_enrolled_again_loses_no_new_key_to_a_try_that_waited(void **s
 	key_order_give(&k, KEYS_EXPELLED);
 	key_order_take_back(&k, KEYS_EXPELLED);
 	assert_false(key_order_is_due(&k, 1000000 * S));
-	/* and while one goes on */
+	/* and while an attempt goes on */
 	key_order_give(&k, KEYS_EXPELLED);
 	key_order_begin(&k);
 	key_order_take_back(&k, KEYS_EXPELLED);
@@ -68,7 +68,7 @@ static void what_is_ordered_after_that_waits_for_no_try_of_before(void **state)
 	try_at(6 * S, true);
 	key_order_give(&k, KEYS_EXPELLED); /* and again, within the minute */
 	try_at(7 * S, false);
-	/* one that comes while a try goes on is tried by itself */
+	/* an order that comes during an attempt gets its own attempt */
 	key_order_give(&k, KEYS_EXPELLED);
 	key_order_begin(&k);
 	key_order_give(&k, KEYS_EXPELLED);

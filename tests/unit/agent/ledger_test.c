@@ -112,7 +112,7 @@ static void what_is_committed_reads_back(void **state)
 	l = open_it(dir, LEDGER_BEGUN);
 	for (i = 0; i < 300; i++)
 		put(l, i, (uint64_t)i << 40);
-	put(l, 3, 42); /* the last of a key counts */
+	put(l, 3, 42); /* the last row of a key counts */
 	commit(l);
 	put(l, 4, 99); /* not committed */
 	ledger_close(l);
@@ -171,7 +171,7 @@ static void spill(const char *d, const char *name, const char *data, size_t len)
 	fclose(f);
 }
 
-/* As a crash leaves it: the process is gone without closing, so the log is still there. */
+/* A ledger after a crash: the process did not close it, so the write-ahead log is still there. */
 static void crashed_ledger(void)
 {
 	int status, i, n;
@@ -208,10 +208,12 @@ static void load(struct damage *x)
 	crashed_ledger();
 	for (i = 0; i < FILES; i++)
 		x->len[i] = slurp(good, files[i], &x->data[i]);
-	assert_true(x->len[1]); /* there is a log to be cut */
+	assert_true(x->len[1]); /* there is a log to truncate */
 }
 
-/* With the files as they lie in dir: all rows as committed, or none and it says so. */
+/*
+ * Opens the files in dir: all rows must be as committed, or there is none and the ledger says so.
+ */
 static void judge(struct damage *x, const char *what, unsigned long long at)
 {
 	struct bwl_err e = { 0 };
@@ -344,7 +346,7 @@ static void with_bits_turned_over_it_never_says_less(void **state)
 	done(&x);
 }
 
-/* Killed between any two system calls is what a power cut after an fsync looks like to a reader. */
+/* To a reader, a kill between two system calls looks like a power cut after an fsync. */
 static void killed_at_random_it_has_all_that_was_acknowledged(void **state)
 {
 	uint64_t acked, got;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The memory of accepted documents is compared with the ledger's knowledge of it: every way to lose
+ * The memory of accepted documents is compared with what the ledger knows of it. Every way to lose
  * something is found.
  */
 #include "ledger/memory_check.h"
 #include "test.h"
 
-/* Of enrolment (1, 1) with number 10, after the glass was broken twice. */
+/* Enrolment (1, 1) with number 10, after the glass was broken twice. */
 static const struct ledger_row known = { .key = "signed", .spent = 10, .slice = { 1, 1, 2 } };
 
 static const char *judge(const struct ledger_row *row, struct memory_seen s, bool enrolled,

@@ -17,11 +17,10 @@
 struct device {
 	struct tamper_meter meter;
 	uint64_t seed, out, sent, said, past, lost;
-	uint64_t waiting[HOLDS + 1]; /* by second in which it leaves, a ring */
+	uint64_t waiting[HOLDS + 1]; /* ring: frames by the second in which they leave */
 	unsigned second;
-	unsigned rate, loss,
-		hold; /* frames a second; one of so many is lost, 0 none; seconds at most */
-	bool late;    /* tells what it had sent at the look before */
+	unsigned rate, loss, hold; /* frames a second; one in so many is lost, 0: none; seconds */
+	bool late;                 /* reports what it had sent at the previous look */
 };
 
 static uint64_t dice(struct device *d, uint64_t n)
@@ -47,7 +46,7 @@ static void leave(struct device *d)
 	d->waiting[d->second % (HOLDS + 1)] = 0;
 }
 
-/* One second and a look at its end, in the midst of traffic. What it finds. */
+/* Lets one second pass and looks at its end, in the middle of traffic. Returns what it finds. */
 static uint64_t look(struct device *d)
 {
 	uint64_t sent, tell;
@@ -78,14 +77,14 @@ static void traffic_of_any_kind_is_no_sign(void **state)
 		d.loss = seed % 5 ? 0 : 7;
 		let_out(&d, seed % 4 ? 1000 : 0); /* before the first look */
 		for (unsigned i = 0; i < 200; i++) {
-			if (i % 20 == 0) /* as much, little, or nothing */
+			if (i % 20 == 0) /* much, little, or nothing */
 				d.rate = (unsigned)dice(&d, 3) * (unsigned)dice(&d, 400);
 			assert_int_equal(look(&d), 0);
 		}
 	}
 }
 
-/* Started while the device is busy, and then it is not. */
+/* The meter starts while the device is busy; then the device is idle. */
 static void what_was_on_the_way_at_the_start_is_no_sign(void **state)
 {
 	(void)state;
@@ -118,13 +117,13 @@ static void one_frame_past_is_found_at_the_second_look_when_little_moves(void **
 	assert_int_equal(look(&d), 0);
 	assert_int_equal(look(&d), 1);
 	for (unsigned i = 0; i < 20; i++)
-		assert_int_equal(look(&d), 0); /* said once */
+		assert_int_equal(look(&d), 0); /* reported once */
 	pass_by(&d, 3);
 	assert_int_equal(look(&d), 0);
 	assert_int_equal(look(&d), 3);
 }
 
-/* Under load it hides behind what is on the way, and no longer than that. */
+/* Under load it is hidden until it is more than the frames on the way. */
 static void what_goes_past_under_load_is_found_when_it_is_more_than_was_on_the_way(void **state)
 {
 	struct device d = { .seed = 2, .rate = 100 };
@@ -134,7 +133,7 @@ static void what_goes_past_under_load_is_found_when_it_is_more_than_was_on_the_w
 	for (unsigned i = 0; i < 40; i++)
 		assert_int_equal(look(&d), 0);
 	for (unsigned i = 0; i < 30 && !found; i++) {
-		pass_by(&d, 100); /* as much again as is let out */
+		pass_by(&d, 100); /* as many as are let out */
 		found = look(&d);
 	}
 	assert_true(found);
@@ -152,13 +151,13 @@ static void one_frame_past_is_found_under_load_that_began_after_the_start(void *
 	d.rate = 1000;
 	for (unsigned i = 0; i < 20; i++)
 		assert_int_equal(look(&d), 0);
-	pass_by(&d, 1000 / 50 + 1); /* more than moves while a look is taken */
+	pass_by(&d, 1000 / 50 + 1); /* more frames than move during a look */
 	for (unsigned i = 0; i < 3 && !found; i++)
 		found = look(&d);
 	assert_true(found);
 }
 
-/* What was lost is room for as much, and only until little is on the way. */
+/* Lost frames can hide as many others, but only until few are on the way. */
 static void what_was_lost_makes_room_until_little_moves(void **state)
 {
 	struct device d = { .seed = 4 };
@@ -193,7 +192,7 @@ static void counters_that_begin_anew_are_no_sign(void **state)
 		assert_int_equal(look(&d), 0);
 }
 
-/* A count of which nothing may be at all: RDMA. */
+/* A counter that must stay 0: RDMA. */
 static void what_nobody_may_send_is_found_from_its_first_frame_on(void **state)
 {
 	struct tamper_meter m = { 0 };

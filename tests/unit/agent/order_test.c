@@ -196,7 +196,7 @@ static void a_hundred_who_say_nothing_keep_no_order_out(void **state)
 	orders_run(o, 1);
 	assert_string_equal(heard(fd), DID);
 	close(fd);
-	/* and one that connects first and asks last, while there is room for it */
+	/* and a client that connects first and asks last, while there is room for it */
 	fd = dial();
 	orders_run(o, 2);
 	tell(fd, OPEN);
@@ -250,7 +250,7 @@ static void who_ends_leaves_the_socket_of_who_took_its_place(void **state)
 	close(fd);
 }
 
-/* n descriptors with the text; each is closed here, whatever becomes of its copies. */
+/* Sends the text with n descriptors. The caller closes its own. */
 static void tell_with(int fd, const char *text, const int *doc, size_t n)
 {
 	union {
@@ -270,7 +270,7 @@ static void tell_with(int fd, const char *text, const int *doc, size_t n)
 	assert_int_equal(sendmsg(fd, &m, MSG_NOSIGNAL), strlen(text));
 }
 
-/* Of a pipe whose other end is `to`: it reads its end only when every copy is closed. */
+/* `to` is the reading end of a pipe. Is every copy of the other end closed? */
 static bool is_closed_everywhere(int to)
 {
 	struct pollfd p = { .fd = to, .events = POLLIN };
@@ -292,7 +292,7 @@ static void a_document_is_handed_over_with_its_connection(void **state)
 	orders_run(o, 1);
 	assert_true(conn_taken >= 0 && doc_taken >= 0);
 	assert_null(heard(fd));
-	orders_run(o, 2 + 2 * LINE_NS); /* which drops who has said nothing */
+	orders_run(o, 2 + 2 * LINE_NS); /* silent clients are dropped now */
 	assert_null(heard(fd));
 	assert_int_equal(write(doc_taken, "x", 1), 1);
 	line_say(conn_taken, json_pack("{s:b}", "taken", 1));

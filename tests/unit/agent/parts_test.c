@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Parts of the agent, with the test's own list: the order of starting and stopping, a part that is
- * no longer wanted, and one that cannot be started, which is reported once and does not keep others
- * from starting.
+ * Parts of the agent, with the test's own list: the order of starting and stopping, and a part that
+ * is no longer wanted. A part that cannot be started is reported once and does not keep others from
+ * starting.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,7 +139,7 @@ static void one_that_is_not_wanted_any_more_stops_alone(void **state)
 	stop_all("stop:b stop:a");
 }
 
-/* What is logged goes to stderr: how often and what is read there. */
+/* The log goes to stderr and is read back from there. */
 static void one_that_cannot_start_is_said_once_and_tried_again(void **state)
 {
 	static const char once[] = "bwlimitd: alert: b is broken; no b\nbwlimitd: b: started\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The socket of events, with an injected clock, maps and losses: each reader gets what it asked
+ * The socket of events, with an injected clock, maps and losses. Each reader gets what it asked
  * for, and what one does not read is lost to that one only.
  */
 #include <setjmp.h>
@@ -74,7 +74,7 @@ static unsigned lines_with(const char *text, const char *what)
 	return n;
 }
 
-/* The sum of a number over lines, which must each be whole JSON. */
+/* The sum of a number over all lines. Each line must be complete JSON. */
 static uint64_t sum_of(const char *text, const char *key)
 {
 	uint64_t n = 0;
@@ -148,7 +148,7 @@ static void each_reader_gets_what_he_asked_for_and_nothing_else(void **state)
 	send_event(BWL_E_GATE, 2, 0, 2);
 	send_event(BWL_E_DROP, 2, 1, 2);
 	send_event(BWL_E_DROP, 1, 2, 2);
-	devs[1].ifindex = 0; /* detached meanwhile: it keeps its name */
+	devs[1].ifindex = 0; /* detached meanwhile, but it keeps its name */
 	send_event(BWL_E_SPOOF, 1, 0, 2);
 	for (unsigned i = 0; i < N; i++) {
 		const char *text = heard(fd[i]);
@@ -223,7 +223,7 @@ static void who_does_not_read_loses_alone_and_is_told_how_many(void **state)
 	assert_true(had > 100 && had < n);
 	assert_int_equal(lines_with(text, "event-lost"), 0);
 	assert_int_equal(sum_of(text, "lost_count"), 0);
-	send_event(BWL_E_GATE, 2, 0, 3); /* told before what comes next */
+	send_event(BWL_E_GATE, 2, 0, 3); /* the loss is reported before the next event */
 	text = heard(slow);
 	assert_int_equal(strncmp(text, "{\"version\":1,\"kind\":\"event-lost\"", 32), 0);
 	assert_int_equal(lines_with(text, "\"kind\":\"event\""), 1);
@@ -258,7 +258,7 @@ static void what_the_data_plane_lost_is_told_to_who_asked_for_that_kind_and_port
 	int all, gate, port;
 
 	(void)state;
-	losses.n[BWL_E_GATE][2] = 1000; /* before anybody came */
+	losses.n[BWL_E_GATE][2] = 1000; /* before anybody subscribed */
 	all = subscribe("{}\n", SECOND);
 	gate = subscribe("{\"event\":[\"gate\"]}\n", SECOND);
 	port = subscribe("{\"port\":[\"hpf0\"]}\n", SECOND);
@@ -335,7 +335,7 @@ static void who_says_more_than_a_filter_or_nothing_or_half_is_dropped(void **sta
 	close(half);
 }
 
-/* root has some places of his own, so that a test by another user sees fewer. */
+/* Some places are reserved for root, so another user sees fewer. */
 static unsigned places(void)
 {
 	return geteuid() ? SUBSCRIBERS - SUBSCRIBERS_ROOT : SUBSCRIBERS;
@@ -354,7 +354,7 @@ static void when_all_places_are_taken_who_reads_stays_and_who_hangs_goes(void **
 	subscribers_run(s, 2);
 	assert_non_null(strstr(heard(more), "too many programs"));
 	close(more);
-	for (unsigned i = 0; i < 3000; i++) { /* all but the third read */
+	for (unsigned i = 0; i < 3000; i++) { /* all but the third one read */
 		send_event(BWL_E_GATE, 2, 0, SECOND);
 		for (unsigned j = 0; j < n && i % 50 == 49; j++)
 			if (j != 2)
@@ -376,7 +376,7 @@ static void when_all_places_are_taken_who_reads_stays_and_who_hangs_goes(void **
 	close(more);
 }
 
-/* In a child that is nobody, of group 4711: how many readers of its own it gets. */
+/* How many readers a child process of nobody in group 4711 gets. */
 static int readers_of_nobody(void)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -406,8 +406,7 @@ static int readers_of_nobody(void)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* In a child, of that user and that other group: what it heard after {}. 0: the filter was taken.
- */
+/* Sends {} in a child process of that user and these groups. 0: the filter was taken. */
 static int asks_as(uid_t uid, gid_t gid, gid_t other)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -441,7 +440,7 @@ static void members_of_the_groups_may_and_nobody_else(void **state)
 	(void)state;
 	if (geteuid())
 		skip();
-	assert_int_equal(asks_as(65534, 65534, 4711), 2); /* without such a group: root alone */
+	assert_int_equal(asks_as(65534, 65534, 4711), 2); /* without such a group only root may */
 	subscribers_close(s);
 	rule.gid[0] = 4710;
 	rule.gid[1] = 4711;

@@ -74,7 +74,7 @@ static void the_first_is_said_at_once_and_repeats_are_one_sum(void **state)
 	assert_int_equal(got.last.events, 500);
 	assert_int_equal(got.last.bytes, 50000);
 	assert_int_equal(got.last.since_ns, 1000 * S);
-	/* Quiet for an interval: the next one is news again. */
+	/* After a quiet interval the next event is logged again. */
 	sums_tick(s, now += SUMS_INTERVAL_NS);
 	assert_int_equal(got.lines, 2);
 	add(s, e, now);
@@ -165,7 +165,7 @@ static void whatever_a_host_does_a_kind_at_a_port_has_few_lines_a_day(void **sta
 	sums_end(s, DAY);
 	assert_in_range(got.lines, SUMS_BURST, most);
 	assert_int_equal(got.events[BWL_E_LAPSED][1], 16 * (DAY / S - 1));
-	/* on and off, just so that each is news again */
+	/* events just far enough apart that each is logged again */
 	sums_free(s);
 	s = fresh();
 	for (uint64_t now = S; now < DAY; now += SUMS_JUNK_NS / 4) {
