@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A log that grows: its newest checkpoint and its proofs, while reading little. */
+/* A log that grows: its newest checkpoint and its proofs are found while reading little. */
 #include "log_rig.h"
 
 #define RECORDS 120
@@ -45,7 +45,7 @@ static void from_each_mark_to_each_later_one_it_is_proved(void **state)
 
 	(void)state;
 	assert_int_equal(bwl_audit_open(dir, &l, &e), 0);
-	bwl_audit_set_limit(l, 6000); /* some ten files */
+	bwl_audit_set_limit(l, 6000); /* about ten files */
 	for (unsigned i = 0; i < RECORDS; i++) {
 		append(l);
 		m[i] = at_end();
@@ -59,8 +59,8 @@ static void from_each_mark_to_each_later_one_it_is_proved(void **state)
 			if (i % 10 == 0 && !proves_anew(&m[i], &m[k]))
 				fail_msg("%u to %u, without a mark: %s", i, k, e.text);
 		}
-	assert_false(proves(&m[9], &m[5])); /* it was cut */
-	/* The first files are gone, with their hashes: what came later is proved all the same. */
+	assert_false(proves(&m[9], &m[5])); /* a log cannot shrink */
+	/* Without the first files and their hashes, later records can still be proved. */
 	shell("rm $(ls %s/log-*.hashes | head -2) $(ls %s/log-*.jsonl | head -2)", dir, dir);
 	assert_false(proves(&m[0], &m[RECORDS - 1]));
 	assert_false(proves_anew(&m[0], &m[RECORDS - 1]));
@@ -78,12 +78,12 @@ static void what_the_end_of_a_log_may_be(void **state)
 	assert_int_equal(bwl_audit_open(dir, &l, &e), 0);
 	append(l);
 	m = at_end();
-	/* a record that is not covered yet, and a line that is not whole */
+	/* a record that no checkpoint covers yet, and an incomplete line */
 	shell("f=$(ls %s/log-*.jsonl); grep '\"n\":' $f | tail -1 >>$f; printf '{\"checkpoint\":\"bwl' >>$f",
 	      dir);
 	assert_int_equal(bwl_audit_newest(dir, &pub, &again, &e), 0);
 	assert_memory_equal(&again, &m, sizeof(m));
-	/* another key's */
+	/* by another key */
 	assert_int_equal(bwl_note_key_new("bwlimit/test", &stranger, &e), 0);
 	assert_int_equal(bwl_audit_newest(dir, &stranger, &again, &e), -ENOENT);
 	assert_true(*e.text);
@@ -105,7 +105,7 @@ static void a_log_that_was_forked_does_not_prove_what_was_before(void **state)
 	append(l);
 	before = at_end();
 	bwl_audit_close(l);
-	shell("rm -r %s && mv %s %s", dir, other, dir); /* as it was, and then otherwise */
+	shell("rm -r %s && mv %s %s", dir, other, dir); /* put back, then continued differently */
 	assert_int_equal(bwl_audit_open(dir, &l, &e), 0);
 	for (unsigned i = 0; i < 5; i++)
 		append(l);

@@ -35,7 +35,7 @@ static inline int set_up(void **state)
 	char text[BWL_NOTE_KEY_TEXT];
 
 	(void)state;
-	/* in memory where that can be: some thousand records wait for the disk twice each */
+	/* in memory if possible: thousands of records would wait for the disk, each twice */
 	strcpy(dir,
 	       access("/dev/shm", W_OK) ? "/tmp/bwl-audit-XXXXXX" : "/dev/shm/bwl-audit-XXXXXX");
 	assert_non_null(mkdtemp(dir));
@@ -62,7 +62,7 @@ static inline struct bwl_checkpoint newest(const char *where)
 	return c;
 }
 
-/* The first problem is remembered, and those of one kind are counted. */
+/* The first problem, and the number of problems of each kind. */
 struct found {
 	struct bwl_audit_problem first;
 	unsigned n, of[_BWL_FAULT_MAX];
@@ -85,7 +85,7 @@ static inline struct found check(const char *where, const struct bwl_checkpoint 
 	return f;
 }
 
-/* Records by turns of a host's junk and of an operator. */
+/* A small log for mix(), which appends a host's junk and an operator's records. */
 static inline struct bwl_audit_log *small_log(uint64_t size)
 {
 	struct bwl_audit_log *l;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The log on disk: with the public key and an old checkpoint every change of its files is found,
- * with its place; and what a crash leaves can be opened.
+ * The log on disk: the public key and an old checkpoint reveal every change of its files, with its
+ * place. What a crash leaves can be opened.
  */
 #include "log_rig.h"
 
@@ -100,7 +100,9 @@ static void any_byte_flipped_is_found_and_its_place_named(void **state)
 		spit(buf, n);
 		f = check(dir, &now, 1);
 		free(buf);
-		/* without its newline the last checkpoint is torn, as by a crash: no record is */
+		/*
+		 * without its newline the last checkpoint is torn, as by a crash; no record is torn
+		 */
 		if (i + 1 == n) {
 			assert_int_equal(f.n, 0);
 			assert_true(result.torn_bytes && result.unsigned_records == 1);
@@ -136,7 +138,7 @@ static void a_log_cut_at_any_length_is_found_by_a_checkpoint_of_the_whole(void *
 			assert_true(f.first.offset <= len);
 			continue;
 		}
-		/* the records are all there, what they end in is not */
+		/* all records are there, only the end after them is missing */
 		assert_true(len > (size_t)(strstr(was, "\"text\":\"record 3\"") - was));
 	}
 	free(was);
@@ -166,7 +168,7 @@ static void a_log_cut_at_any_length_by_a_crash_opens_and_goes_on(void **state)
 		f = check(dir, old, keep);
 		if (f.n)
 			fail_msg("cut to %zu: %s", len, f.first.text);
-		/* torn bytes are in a file of their own, and a record says so */
+		/* torn bytes were moved into a file of their own, and a record says so */
 		if (was[len - 1] != '\n') {
 			char *now;
 			size_t m;
@@ -177,7 +179,7 @@ static void a_log_cut_at_any_length_by_a_crash_opens_and_goes_on(void **state)
 			shell("ls %s/torn-* >/dev/null && rm %s/torn-*", dir, dir);
 		}
 	}
-	spit(was, header - 1); /* a first file is made whole: this is no crash */
+	spit(was, header - 1); /* a crash leaves no first file without its whole header */
 	assert_int_equal(append_to(dir, "after"), -EBADMSG);
 	free(was);
 }
@@ -219,7 +221,7 @@ static void records_reordered_left_out_or_repeated_are_named(void **state)
 	assert_int_equal(f.first.fault, BWL_FAULT_MISSING);
 	assert_int_equal(f.first.from, 2);
 	assert_int_equal(f.first.offset, a);
-	/* record 2 left out, with its checkpoint */
+	/* record 2 and its checkpoint left out */
 	memcpy(buf, x, a);
 	memcpy(buf + a, z, n - a - b);
 	spit(buf, n - b);
@@ -228,7 +230,7 @@ static void records_reordered_left_out_or_repeated_are_named(void **state)
 	assert_int_equal(f.first.from, 2);
 	assert_int_equal(f.first.to, 3);
 	assert_int_equal(f.first.offset, a);
-	/* and repeated */
+	/* and given twice */
 	memcpy(buf, x, a + b);
 	memcpy(buf + a + b, y, n - a);
 	spit(buf, n + b);
@@ -253,7 +255,7 @@ static void a_fork_signed_with_the_stolen_key_is_named_between_old_checkpoints(v
 	old[1] = newest(dir);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(append_to(other, "another story"), 0);
-	/* in itself it is sound */
+	/* on its own it is sound */
 	assert_int_equal(check(other, NULL, 0).n, 0);
 	assert_int_equal(check(other, old, 1).n, 0);
 	f = check(other, old, 2);
@@ -335,7 +337,7 @@ static void files_that_were_moved_away_leave_the_proof(void **state)
 	assert_true(result.hashed > 2);
 	assert_int_equal(bwl_audit_prove(dir, &pub, 2, 30, &p, &e), 0);
 	assert_true(bwl_proof_holds(2, &old[1].root, 30, &old[29].root, p.hash, p.count));
-	/* a hash that was changed is found by the checkpoint that comes next */
+	/* the next checkpoint reveals a changed hash */
 	shell("f=$(ls %s/log-*.hashes | head -1); printf x | dd of=$f bs=1 seek=40 conv=notrunc 2>/dev/null",
 	      dir);
 	assert_true(check(dir, old, 30).n);
@@ -345,7 +347,7 @@ static void files_that_were_moved_away_leave_the_proof(void **state)
 	assert_int_equal(check(dir, old + 29, 1).n, 0);
 }
 
-/* A disk that fails after the first line and a half. */
+/* A disk that fails after one and a half lines. */
 static ssize_t fail_late(void *cookie, char *buf, size_t n)
 {
 	unsigned *calls = cookie;
@@ -379,7 +381,7 @@ static void a_read_error_is_not_the_end_of_a_file(void **state)
 	assert_int_equal(n[BWL_AUDIT_RECORD], 1);
 	assert_int_equal(n[BWL_AUDIT_TORN], 0);
 	fclose(broken);
-	/* a folder opens and cannot be read: what was kept, then the hashes, then lines */
+	/* a folder can be opened but not read: in place of .kept, then .hashes, then .jsonl */
 	for (unsigned i = 0; i < 200; i++)
 		mix(l, i, NULL);
 	bwl_audit_close(l);

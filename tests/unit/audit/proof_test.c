@@ -117,7 +117,7 @@ static void a_prover_takes_nodes_for_what_the_record_is_not_in(void **state)
 	for (unsigned i = 136; i < 300; i++)
 		bwl_prover_leaf(&p, &leaf[i]);
 	assert_true(bwl_inclusion_holds(130, &leaf[130], 300, &root, p.hash, p.count));
-	/* but none over the record's sibling and more */
+	/* but not with a node that covers the record itself */
 	bwl_prover_begin_inclusion(&p, 130, 300);
 	node = mth(0, 256);
 	assert_false(bwl_prover_node(&p, 8, &node));
@@ -131,7 +131,7 @@ static void append(struct bwl_audit_log *l, enum bwl_audit_urgency u, unsigned i
 	assert_int_equal(bwl_audit_append(l, u, "test", text, NULL, NULL, &e), 0);
 }
 
-/* Is it proved, and does the text that says so hold? */
+/* Is record n proved, and is the text of the proof valid? */
 static bool proves(uint64_t n, const char *note, struct bwl_audit_proven *ret)
 {
 	struct bwl_tlog_proof p;
@@ -271,7 +271,7 @@ static void what_was_pruned_to_one_hash_is_refused_and_its_neighbours_are_proved
 	shell("ls %s/log-*.least >/dev/null", dir);
 	prove_all(newest(dir).size);
 	assert_true(refused > 0);
-	assert_true(proved > 175); /* those that were no host's */
+	assert_true(proved > 175); /* those that no host caused */
 	assert_true(proves(0, NULL, &p));
 	bwl_audit_proven_free(&p);
 	assert_int_equal(bwl_audit_prove_record(dir, &pub, 2, NULL, 0, &p, &e), -ENOENT);
@@ -290,7 +290,7 @@ static void what_was_removed_is_refused(void **state)
 	bwl_audit_proven_free(&p);
 }
 
-/* A witness, and its line below a note. */
+/* A witness, which adds its line to a note. */
 struct witness {
 	EVP_PKEY *key;
 	struct bwl_note_key pub;
@@ -344,7 +344,7 @@ static void k_of_n_distinct_witnesses_are_demanded(void **state)
 	assert_int_equal(bwl_audit_newest(dir, &pub, &m, &e), 0);
 	strcpy(note, m.note);
 	cosign(&a, note);
-	cosign(&a, note); /* twice is once */
+	cosign(&a, note); /* twice counts once */
 	assert_int_equal(bwl_witnesses_hold(&known, &pub, note, strlen(note), &have, &e), -ENOKEY);
 	assert_int_equal(have, 1);
 	cosign(&c, note);
@@ -356,10 +356,10 @@ static void k_of_n_distinct_witnesses_are_demanded(void **state)
 	known.k = 3;
 	assert_int_equal(bwl_tlog_proof_check(&t, &p.leaf, &pub, &known, NULL, &e), -ENOKEY);
 	bwl_audit_proven_free(&p);
-	/* of somebody else with the name of b: not known, and no third one */
+	/* a stranger with b's name is not known and does not count as the third */
 	cosign(&fake, note);
 	assert_int_equal(bwl_witnesses_hold(&known, &pub, note, strlen(note), &have, &e), -ENOKEY);
-	/* a line of a known one that is false spoils the note */
+	/* a false line by a known witness makes the note invalid */
 	known.k = 1;
 	*strstr(note, "example.com/c") = 'X';
 	assert_int_equal(bwl_witnesses_hold(&known, &pub, note, strlen(note), &have, &e), 0);
@@ -386,7 +386,7 @@ static void a_log_is_no_witness_of_itself(void **state)
 			 -EINVAL);
 }
 
-/* What a proof is made of is looked for in its text, and each byte of it counts. */
+/* A proof is read from its text, and each byte of the text counts. */
 static void any_byte_of_a_proof_that_is_changed_is_found(void **state)
 {
 	struct bwl_tlog_proof t;

@@ -2,7 +2,10 @@
 /* Changed, truncated or removed data is found in a pruned log, too, and is reported permanently. */
 #include "prune_rig.h"
 
-/* Operators' records, until the file goes whole, and then until the record of that has gone too. */
+/*
+ * Appends operators' records until the whole file is pruned, and then until the record of that is
+ * pruned, too.
+ */
 static void damage_outlives_its_file(struct bwl_audit_log *l, const char *file)
 {
 	unsigned i = 0, goes_on = 60;
@@ -30,11 +33,11 @@ static void what_was_damaged_is_never_pruned_in_silence(void **state)
 {
 	static const char *const ways[] = {
 		"sed -i 's/operator 10\"/operator 66\"/'",       /* another text */
-		"sed -i '/operator 10\"/d'",                     /* taken out */
-		"sed -i '/operator 10\"/s/.$//'",                /* no JSON */
-		"sed -i 's/\"n\":10,/\"junk\":true,\"n\":10,/'", /* called junk */
-		"sed -i '3y/ABCDEFGH/BCDEFGHA/'",                /* not signed */
-		"truncate -s -900",                              /* cut */
+		"sed -i '/operator 10\"/d'",                     /* removed */
+		"sed -i '/operator 10\"/s/.$//'",                /* not JSON */
+		"sed -i 's/\"n\":10,/\"junk\":true,\"n\":10,/'", /* marked as junk */
+		"sed -i '3y/ABCDEFGH/BCDEFGHA/'",                /* not the signed text */
+		"truncate -s -900",                              /* truncated */
 	};
 
 	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
@@ -55,7 +58,7 @@ static void what_was_damaged_is_never_pruned_in_silence(void **state)
 		for (unsigned n = 20; n < 70; n++)
 			mix(l, n, NULL);
 		must_be_small();
-		/* it stays as it is, said once, and the others are pruned */
+		/* the file stays as it is, is reported once, and the others are pruned */
 		shell("cmp %s/%s %s", dir, file, other);
 		assert_int_equal(events("damaged"), 1);
 		assert_true(check(dir, NULL, 0).n > 1 && result.pruned > 5);
@@ -79,7 +82,7 @@ static void what_was_kept_is_as_safe(void **state)
 	bwl_audit_close(l);
 }
 
-/* The hashes of the oldest file, taken away by hand: what was kept of it goes in no prune. */
+/* The hashes of the oldest file are deleted by hand: no prune removes its kept records. */
 static void what_was_kept_of_a_torn_file_stays(void **state)
 {
 	struct bwl_audit_log *l = small_log(SMALL);
@@ -128,7 +131,7 @@ static void what_is_least_is_as_safe(void **state)
 		if (!check(other, NULL, 0).n)
 			fail_msg("%s", ways[i]);
 	}
-	/* a record's own hash in its place: the tree is the same */
+	/* a record's own hash in the record's place: the tree is the same */
 	assert_int_equal(bwl_audit_scan(dir, find_leaf, &leaf, &e), 0);
 	line = bwl_audit_node_line(0, &leaf);
 	shell("rm -rf %s && cp -a %s %s", other, dir, other);
@@ -138,7 +141,7 @@ static void what_is_least_is_as_safe(void **state)
 	f = check(other, NULL, 0);
 	assert_int_equal(f.n, 1);
 	assert_int_equal(f.first.fault, BWL_FAULT_CHANGED);
-	/* a hash in the place of lines is none of ours */
+	/* bwlimitd never writes a hash among lines */
 	shell("rm -rf %s && cp -a %s %s", other, dir, other);
 	shell("cd %s && f=$(ls log-*.jsonl | tail -1) && grep -h records *.least | head -1 >>$f",
 	      other);

@@ -74,7 +74,9 @@ static inline void write_operators(unsigned from, unsigned n)
 	bwl_audit_close(l);
 }
 
-/* Of 20 operators' records at the beginning, and n that a host causes, by turns of both kinds. */
+/*
+ * Writes 20 operators' records, then records that a host causes, of both kinds: n records in all.
+ */
 #define OPERATORS 20
 static struct bwl_checkpoint since[700];
 static inline void write_under_attack(unsigned n)

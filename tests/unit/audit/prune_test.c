@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The log is kept below its size: what is removed, in which order, and nothing else if it is killed
- * at any point.
+ * The log is kept below its size limit: what is removed, in which order, and nothing else if it is
+ * killed at any point.
  */
 #include <dirent.h>
 #include <sys/file.h>
@@ -32,11 +32,11 @@ static void above_its_size_a_log_loses_junk_and_nothing_else_and_still_verifies(
 	assert_int_equal(bwl_audit_prove(dir, &pub, old[3].size, old[199].size, &p, &e), 0);
 	assert_true(bwl_proof_holds(old[3].size, &old[3].root, old[199].size, &old[199].root,
 				    p.hash, p.count));
-	/* a line that was kept is as hard to change as any other */
+	/* a change of a kept line is found, as of any other line */
 	shell("sed -i 's/operator 10\"/operator 66\"/' %s/log-*.kept", dir);
 	f = check(dir, old, 200);
 	assert_int_equal(f.first.fault, BWL_FAULT_CHANGED);
-	/* and one that was taken out is missed, though its hash is still there */
+	/* and a removed line is missed, although its hash is still there */
 	shell("sed -i '/operator 66\"/d' %s/log-*.kept", dir);
 	f = check(dir, NULL, 0);
 	assert_int_equal(f.n, 1);
@@ -83,9 +83,9 @@ static void operators_outlive_whatever_a_host_causes(void **state)
 	assert_int_equal(result.first, 0);
 	assert_int_equal(result.removed, 0);
 	assert_int_equal(result.hashed, result.pruned);
-	/* all that a host caused before is next to nothing */
+	/* the older records that a host caused take next to no room */
 	shell("test $(ls %s | grep -c least) -le 3", dir);
-	/* what is left of the past compares where it can, else it says so; what is proved holds */
+	/* an old checkpoint can be compared, or it is said that it cannot; and proofs are valid */
 	for (unsigned i = 0; i < 700; i += 7) {
 		f = check(dir, since + i, 1);
 		compared += !f.n;
@@ -102,7 +102,7 @@ static void operators_outlive_whatever_a_host_causes(void **state)
 	assert_in_range(proofs, 5, 80);
 }
 
-/* Which call is the last one of this process. */
+/* The process ends before call number die_at. */
 static unsigned die_at, calls;
 static void count_down(void)
 {
@@ -152,9 +152,11 @@ static void nothing_is_left_of_a_prune_that_was_killed(void **state)
 		shell("cd %s && for f in $(ls | grep kept); do test -e ${f%%kept}hashes || exit 1; done",
 		      dir);
 	}
-	/* hashes, a file begun; hashes, kept, lines; least, hashes, kept; all: before each */
+	/*
+	 * killed before each of: hashes, a new file; hashes, kept, lines; least, hashes, kept; all
+	 */
 	assert_true(kills >= 7);
-	/* what is no leftover of ours is missed for ever */
+	/* what was deleted by hand is missed for ever */
 	shell("cd %s && rm $(ls *.least | sed -n 2p)", dir);
 	assert_true(check(dir, NULL, 0).n);
 	write_operators(130, 60);
@@ -177,7 +179,7 @@ static void a_changed_size_holds_for_who_has_the_log_open(void **state)
 	assert_false(has("junk %u", 1));
 	assert_true(has("operator %u", 200));
 	assert_int_equal(check(dir, NULL, 0).n, 0);
-	/* half a file says nothing: the size stays */
+	/* an incomplete size file is ignored: the limit stays */
 	shell("printf 6 >%s/size", dir);
 	for (unsigned i = 201; i < 220; i++)
 		mix(l, i, NULL);
@@ -192,7 +194,7 @@ static void a_changed_size_holds_for_who_has_the_log_open(void **state)
 	bwl_audit_close(l);
 }
 
-static bool listing; /* every list of files is to be made with the lock */
+static bool listing; /* files must be listed only while the lock is held */
 static unsigned unlocked, lists;
 DIR *__real_opendir(const char *name);
 DIR *__wrap_opendir(const char *name);
@@ -226,7 +228,7 @@ static void the_files_to_prune_are_listed_with_the_lock(void **state)
 
 static struct {
 	unsigned files, folders;
-	bool die; /* before a file is on disk */
+	bool die; /* before the first file is on disk */
 } synced;
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The end of a log for people: what is in it, what is not, and that nobody can push entries out of
+ * The end of a log, for people: what is in it, what is not, and that nobody can push entries out of
  * it.
  */
 #include "log_rig.h"
@@ -69,7 +69,7 @@ static void each_record_is_a_line_once_and_without_its_data(void **state)
 	struct bwl_audit_log *l = opened();
 
 	(void)state;
-	assert_int_equal(look(), 1); /* the checkpoint that it begins with */
+	assert_int_equal(look(), 1); /* the checkpoint at its beginning */
 	assert_int_equal(json_array_size(lines), 0);
 	assert_int_equal(look(), 0);
 	say(l, BWL_AUDIT_AFTER, "grant", "grant d1", json_pack("{s:s}", "secret", "data"));
@@ -130,7 +130,7 @@ static void a_sign_is_acknowledged_by_a_later_record_and_one_that_comes_then_is_
 	say(l, BWL_AUDIT_AFTER, "ack", "of the first", json_pack("{s:i}", "record", 1));
 	assert_int_equal(look(), 1);
 	assert_true(is_acknowledged(0));
-	assert_false(is_acknowledged(1)); /* no sign */
+	assert_false(is_acknowledged(1)); /* not a sign of tampering */
 	assert_false(is_acknowledged(2));
 	say(l, BWL_AUDIT_AFTER, "ack", "of more than there are", json_pack("{s:i}", "record", 99));
 	say(l, BWL_AUDIT_AFTER, "tamper", "new", NULL);
@@ -190,7 +190,7 @@ static void the_lines_have_room_in_64_kib(void **state)
 	char *all;
 
 	(void)state;
-	memset(text, '\x01', sizeof(text) - 1); /* six bytes each in JSON */
+	memset(text, '\x01', sizeof(text) - 1); /* each takes six bytes in JSON */
 	text[sizeof(text) - 1] = '\0';
 	for (unsigned i = 0; i < 20; i++)
 		say(l, BWL_AUDIT_AFTER, "grant", text, NULL);
@@ -210,7 +210,7 @@ static void it_follows_through_new_files_and_pruned_ones(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 500; i++) {
-		mix(l, i, NULL); /* one of ten is an operator's */
+		mix(l, i, NULL); /* one in ten is an operator's */
 		if (i % 3 == 0)
 			look();
 	}
@@ -224,13 +224,13 @@ static void it_follows_through_new_files_and_pruned_ones(void **state)
 			n += !strcmp(of(k, "text"), text);
 		assert_int_equal(n, 1);
 	}
-	/* moved away is the file that was read last */
+	/* the file that was read last is deleted */
 	for (unsigned i = 501; i < 550; i++)
 		mix(l, i, NULL);
 	shell("ls %s/log-*.jsonl | head -n -1 | xargs rm", dir);
 	assert_int_equal(look(), 1);
 	assert_int_equal(with("operator 490"), 1);
-	/* one that begins now sees what is still there */
+	/* a new reader sees what is still there */
 	bwl_audit_recent_free(v);
 	v = bwl_audit_recent_new(dir);
 	assert_int_equal(look(), 1);
@@ -256,7 +256,7 @@ static void a_line_that_is_being_written_comes_when_it_is_whole(void **state)
 	shell("f=$(ls %s/log-*.jsonl); tail -c +41 %s.line >>$f; rm %s.line", dir, dir, dir);
 	assert_int_equal(look(), 1);
 	assert_string_equal(of(1, "text"), "second");
-	/* what is no record is passed over */
+	/* a line that is not a record is skipped */
 	shell("f=$(ls %s/log-*.jsonl); printf 'x\\n' >>$f", dir);
 	look();
 	assert_int_equal(json_array_size(lines), 2);

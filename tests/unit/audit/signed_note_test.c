@@ -120,9 +120,7 @@ static void no_part_of_a_key_is_a_key_nor_one_with_a_byte_changed(void **state)
 			for (size_t to = from; to <= n; to++) {
 				snprintf(text, sizeof(text), "%.*s", (int)(to - from),
 					 keys[w] + from);
-				/*
-				 * in Go's test too: a part is the whole only when it is all of it
-				 */
+				/* as in Go's test: only the whole text is a key */
 				assert_int_equal(!bwl_note_key_parse(text, &k, NULL),
 						 from == 0 && to == n);
 			}
@@ -192,8 +190,8 @@ static void checkpoints_have_origin_size_and_root(void **state)
 }
 
 /*
- * Made by litewitness 0.9.0 (Debian's torchwood): Ed25519 says the same bytes whoever signs, so
- * what is made here of its seed and its time is what it takes, and what it made is what we take.
+ * Made by litewitness 0.9.0 (Debian's torchwood). Ed25519 signatures are deterministic: the same
+ * seed and time must give the same bytes here, and its signature must be accepted.
  */
 #define WITNESS "example.com/w+bac424c0+BFr4AqpkgQPeJ1HPj5UHK+0rj+xrG6rRdm/FvyeO2X9u"
 #define WITNESS_SEED "x+0BJ01Bi8+FTri+qp3FlJzNUXKDBh0wdbiHJOvyHoo="
@@ -223,17 +221,17 @@ static void what_litewitness_cosigned_is_taken(void **state)
 	assert_int_equal(c.size, 1);
 	assert_int_equal(bwl_checkpoint_open(&l, note, strlen(note), &c, &e), 0);
 	assert_int_equal(bwl_note_open(&w, LOG_NOTE, strlen(LOG_NOTE), &n, &e), -ENOKEY);
-	/* no byte of the text, the time or the signature is another one */
+	/* no byte of the text, the time or the signature can be changed */
 	for (size_t i = 0; i < strlen(note); i++) {
 		if (i >= strlen(LOG_TEXT) && i < strlen(LOG_NOTE))
-			continue; /* the log's own signature is not the witness's business */
+			continue; /* the witness does not sign the log's own signature */
 		bad[i] ^= 1;
 		held += !bwl_note_open(&w, bad, strlen(bad), &n, &e);
 		bad[i] ^= 1;
 	}
 	assert_int_equal(held, 0);
 	free(bad);
-	/* a key of one kind is none of the other */
+	/* a key of one kind is not accepted as the other */
 	assert_int_equal(bwl_witness_key_parse(LOG_KEY, &w, &e), -EINVAL);
 	assert_int_equal(bwl_note_key_parse(WITNESS, &w, &e), -EINVAL);
 }

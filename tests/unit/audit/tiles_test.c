@@ -10,7 +10,7 @@
 
 static struct bwl_audit_tiles t;
 
-/* fsync of each file comes before its name: the n-th from now fails; 0: none */
+/* The n-th rename from now fails (each file gets its name after its fsync). 0: none fails. */
 static unsigned fail_rename;
 int __real_renameat(int from_fd, const char *from, int to_fd, const char *to);
 int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to);
@@ -61,7 +61,7 @@ static int clean_up(void **state)
 	return tear_down(state);
 }
 
-/* Made of hashes: n of them in a file, and a last file that begins with their checkpoint. */
+/* A log of n hashes in one file, and a last file that begins with their checkpoint. */
 static void log_of_hashes(uint64_t n)
 {
 	struct bwl_frontier f = { 0 };
@@ -105,7 +105,7 @@ static void a_tree_of_70000_records_has_the_tiles_of_the_specification_s_example
 	assert_int_equal(size_of("tile/1/001.p/17"), 17 * 32);
 	assert_int_equal(size_of("tile/2/000.p/1"), 32);
 	shell("test $(find %s/tile -type f | wc -l) = 277", other);
-	/* of the records nothing is left, and it says so */
+	/* no records are left, and the tiles say so */
 	assert_int_equal(t.lacking, 274);
 	assert_int_equal(t.least, 70000);
 	shell("grep -qx 'minimum index 70000' %s/retention", other);
@@ -144,7 +144,7 @@ static void a_folder_goes_on_and_what_is_full_is_written_once(void **state)
 	fill(50, 0, BWL_AUDIT_BEFORE);
 	assert_int_equal(write_tiles(NULL), 0);
 	assert_int_equal(t.was, 200);
-	/* parts of checkpoints that were there stay until the tile is whole */
+	/* partial tiles of earlier checkpoints stay until the tile is full */
 	assert_int_equal(size_of("tile/0/000.p/200"), 200 * 32);
 	assert_int_equal(size_of("tile/0/000.p/250"), 250 * 32);
 	fill(6, 0, BWL_AUDIT_BEFORE);
@@ -161,7 +161,7 @@ static void a_folder_goes_on_and_what_is_full_is_written_once(void **state)
 	assert_int_equal(before.st_ino, after.st_ino);
 	assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
 	assert_int_equal(t.least, 0);
-	/* the same as one that was written at once */
+	/* the same as tiles that are written all at once */
 	shell("cp -r %s %s.grown && rm -r %s", other, other, other);
 	assert_int_equal(write_tiles(NULL), 0);
 	shell("rm -r %s.grown/tile/1/000.p/1 && diff -r %s %s.grown && rm -r %s.grown", other,
@@ -187,7 +187,7 @@ static void killed_anywhere_the_next_one_makes_it_whole(void **state)
 		fail_rename = 0;
 		if (!r)
 			break;
-		/* the checkpoint that is there is of what is there */
+		/* the checkpoint that was left matches the files that were left */
 		assert_int_equal(write_tiles(NULL), 0);
 		shell("diff -r %s %s.after", other, other);
 	}
@@ -218,7 +218,7 @@ static void another_log_and_tiles_that_were_changed_are_refused(void **state)
 			fail_msg("%s: %s", files[i], e.text);
 	}
 	shell("rm -r %s && mv %s.kept %s", other, other, other);
-	/* another history with the same key: as long, longer, and shorter */
+	/* another history with the same key: shorter, as long, and longer */
 	shell("rm -r %s && mv %s.fork %s", dir, dir, dir);
 	assert_int_equal(write_tiles(NULL), -ERANGE);
 	fill(20, 0, BWL_AUDIT_BEFORE);
@@ -247,7 +247,7 @@ static void a_bundle_that_is_cut_anywhere_is_refused(void **state)
 		assert_int_equal(truncate(path, size), 0);
 		assert_int_equal(write_tiles(NULL), -EBADMSG);
 	}
-	shell("rm %s", path); /* as of one that was pruned before */
+	shell("rm %s", path); /* as if it had been pruned */
 	assert_int_equal(write_tiles(NULL), 0);
 	assert_int_equal(t.lacking, 1);
 }

@@ -30,7 +30,7 @@ static void more_cpus_are_never_faster_each(void **state)
 	}
 }
 
-/* One server: everybody waits for everybody's transfer. */
+/* One server: everyone waits for everyone's transfer. */
 static void many_cpus_at_one_line_take_a_transfer_each_in_turn(void **state)
 {
 	(void)state;
@@ -41,7 +41,7 @@ static void many_cpus_at_one_line_take_a_transfer_each_in_turn(void **state)
 static void a_deal_of_work_of_ones_own_hides_few_transfers(void **state)
 {
 	(void)state;
-	/* 16 CPUs, a line busy for 16 x 1 ns of 10 us: hardly anyone waits. */
+	/* 16 CPUs keep a line busy for 16 x 1 ns of 10 us: hardly anyone waits. */
 	assert_float_equal(model_ns(10000, 1, 1, 16), 10001, 0.1);
 }
 

@@ -59,7 +59,7 @@ static void a_run_that_moved_by_more_than_a_tenth_is_refused(void **state)
 	fill(v, 100, 111);
 	assert_int_equal(judged(v, 0, false), BENCH_REFUSED);
 	assert_int_equal(judged(v, 0, true), BENCH_UNSURE);
-	fill(v, 111, 100); /* faster is no better */
+	fill(v, 111, 100); /* a run that gets faster is refused, too */
 	assert_int_equal(judged(v, 0, false), BENCH_REFUSED);
 }
 
