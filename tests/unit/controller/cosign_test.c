@@ -37,7 +37,7 @@ static void sign(struct tray_status *s, const struct bwl_note_key *k)
 
 static struct bwl_note_key log_key;
 
-/* A log of n records; from `fork` on they are others. */
+/* A status with a log of n records. From record `fork` on the records differ. */
 static void say_log(struct tray_status *s, unsigned n, unsigned fork)
 {
 	struct bwl_frontier f = { 0 };
@@ -82,7 +82,7 @@ static void a_log_that_grows_is_cosigned_where_it_is_proven(void **state)
 
 	(void)state;
 	say_log(&s, 5, LEAVES);
-	assert_int_equal(judge(&c, &s), COSIGN_SIGN); /* the first one */
+	assert_int_equal(judge(&c, &s), COSIGN_SIGN); /* the first checkpoint */
 	assert_int_equal(judge(&c, &s), COSIGN_NOTHING);
 	say_log(&s, 9, LEAVES);
 	assert_int_equal(judge(&c, &s), COSIGN_KEEP);
@@ -107,12 +107,13 @@ static void a_log_that_was_written_anew_is_told_and_never_signed(void **state)
 		say_log(&s, 9, LEAVES);
 		assert_int_equal(judge(&c, &s), COSIGN_SIGN);
 		say_log(&s, kind == 0 ? 9 : kind == 1 ? 8 : 20, kind == 1 ? LEAVES : 3);
+		/* a proof within the forked history does not fit what was signed */
 		if (kind == 2)
-			prove(&s, 9, 3); /* of the other history: does not fit what was signed */
+			prove(&s, 9, 3);
 		assert_int_equal(judge(&c, &s), COSIGN_ALARM);
 		assert_true(*c.log.wrong && *why.text);
 		assert_string_equal(c.log.evidence.note, s.note);
-		/* and a healthy one afterwards neither: people look first */
+		/* nor is a sound checkpoint signed afterwards: people must look first */
 		say_log(&s, 30, LEAVES);
 		prove(&s, 9, LEAVES);
 		assert_int_equal(judge(&c, &s), COSIGN_NOTHING);
@@ -134,7 +135,10 @@ static void what_was_seen_and_not_signed_binds_too(void **state)
 	assert_int_equal(judge(&c, &s), COSIGN_ALARM);
 }
 
-/* Who has a tray's certificate has not its log's key: he is told, and changes nothing. */
+/*
+ * A thief of a tray's certificate does not have its log's key: this is reported and changes
+ * nothing.
+ */
 static void what_is_not_signed_by_the_log_changes_nothing(void **state)
 {
 	struct bwl_note_key other = key_of("bwlimit/tray-7"), named = key_of("bwlimit/tray-8");
@@ -149,7 +153,7 @@ static void what_is_not_signed_by_the_log_changes_nothing(void **state)
 	sign(&s, &other);
 	assert_int_equal(judge(&c, &s), COSIGN_STRANGER);
 	assert_non_null(strstr(why.text, "another key"));
-	assert_int_equal(judge(&c, &s), COSIGN_NOTHING); /* it is told once */
+	assert_int_equal(judge(&c, &s), COSIGN_NOTHING); /* reported once */
 	say_log(&s, 9, 3);
 	sign(&s, &named);
 	assert_int_equal(judge(&c, &s), COSIGN_NOTHING);
@@ -166,7 +170,7 @@ static void what_is_not_signed_by_the_log_changes_nothing(void **state)
 	assert_string_equal(c.log.seen.note, good.note);
 	say_log(&s, 9, LEAVES);
 	prove(&s, 5, LEAVES);
-	assert_int_equal(judge(&c, &s), COSIGN_SIGN); /* the log itself goes on */
+	assert_int_equal(judge(&c, &s), COSIGN_SIGN); /* the real log goes on */
 }
 
 static void a_log_that_grows_for_long_without_a_proof_is_told_once(void **state)
@@ -192,7 +196,7 @@ static void a_log_that_grows_for_long_without_a_proof_is_told_once(void **state)
 	assert_int_equal(cosign_judge(&c, &s, NOW + 202 + COSIGN_OVERDUE_S, &why), COSIGN_KEEP);
 }
 
-/* That it is the line that litewitness makes: unit.audit_signed_note_test. */
+/* unit.audit_signed_note_test compares the line with litewitness's. */
 static void a_cosignature_verifies_below_the_logs_own_signature(void **state)
 {
 	struct bwl_key *k = bwl_key_random();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A rollout's stages: what lets one pass, what stops it, and how another leader continues it. */
+/*
+ * The stages of a rollout: what passes a stage, what stops the rollout, and how another leader
+ * continues it.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "rollout.h"
@@ -29,7 +32,7 @@ static void world_begin(struct world *w, unsigned n)
 	w->now = w->since = 1000 * S;
 	for (unsigned i = 0; i < n; i++) {
 		snprintf(w->seat[i].tray, sizeof(w->seat[i].tray), "tray-%u", i);
-		/* in order: the first tenth is the first stage */
+		/* places in order: the first tenth is the first stage */
 		w->seat[i].place = i * 100 / n;
 		w->says[i].has_policy = true;
 		memcpy(w->says[i].policy, w->r.from, 32);
@@ -37,7 +40,9 @@ static void world_begin(struct world *w, unsigned n)
 	}
 }
 
-/* Everybody says something; those that the rollout reaches have taken it, and pass packets. */
+/*
+ * Every tray sends a status. Trays that the rollout reaches have taken the policy and pass packets.
+ */
 static void everybody_says(struct world *w)
 {
 	for (unsigned i = 0; i < w->n; i++) {
@@ -75,7 +80,10 @@ static void a_place_is_what_the_tray_itself_computes(void **state)
 	unsigned below[4] = { 0 };
 
 	(void)state;
-	/* SHA-256("salttray-7") begins with 4 bytes, big-endian, modulo 100: by sha256sum */
+	/*
+	 * the first 4 bytes of SHA-256("salttray-7"), big-endian, modulo 100; computed with
+	 * sha256sum
+	 */
 	assert_int_equal(rollout_place("salt", "tray-7"), 45);
 	for (unsigned i = 0; i < 10000; i++) {
 		char tray[20];
@@ -87,7 +95,7 @@ static void a_place_is_what_the_tray_itself_computes(void **state)
 		for (unsigned s = 0; s < 4; s++)
 			below[s] += p < rules.stage[s];
 	}
-	/* each stage has those of the one before, and about its part of the fleet */
+	/* each stage contains the one before and has about its part of the fleet */
 	assert_in_range(below[0], 900, 1100);
 	assert_in_range(below[1], 2350, 2650);
 	assert_in_range(below[2], 4800, 5200);
@@ -121,7 +129,7 @@ static void a_tray_that_drops_more_than_before_stops_it(void **state)
 	world_begin(&w, TRAYS);
 	w.seat[1].before_ppm = 30000; /* 3 % */
 	pass_time(&w, 60);
-	w.says[1].dropped += 700; /* of 20000 and these: 3.4 % */
+	w.says[1].dropped += 700; /* 3.4 % of 20000 and these */
 	pass_time(&w, 30);
 	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
 	w.says[1].dropped += 4000;
@@ -182,7 +190,7 @@ static void what_is_heard_in_the_middle_of_a_step_is_not_old(void **state)
 	(void)state;
 	world_begin(&w, TRAYS);
 	pass_time(&w, 60);
-	w.now -= S; /* of the step, which began before */
+	w.now -= S; /* the step began before the statuses were heard */
 	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
 	w.since = w.now + S;
 	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
@@ -211,7 +219,7 @@ static void a_tray_that_came_later_is_looked_at_once_it_has_the_policy(void **st
 	(void)state;
 	world_begin(&w, TRAYS);
 	w.seat[0].late = true;
-	w.seat[0].refuses = true; /* it never had `from`, which the rollout names */
+	w.seat[0].refuses = true; /* it never had the policy `from` that the rollout names */
 	w.now += 1;
 	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
 	assert_int_equal(judge(&w).judged, 3);
@@ -244,7 +252,7 @@ static void a_tray_that_does_not_take_it_stops_it(void **state)
 
 	(void)state;
 	world_begin(&w, TRAYS);
-	for (unsigned i = 0; i < 4; i++) { /* it speaks, and has what it had */
+	for (unsigned i = 0; i < 4; i++) { /* its status still shows the old policy */
 		w.now += 30 * S;
 		rollout_hear(&w.seat[0], &w.r, &w.says[0], w.now);
 		for (unsigned j = 1; j < w.n; j++)
@@ -263,17 +271,17 @@ static void a_stage_that_reaches_nobody_new_needs_no_soak(void **state)
 	pass_time(&w, 600);
 	assert_int_equal(judge(&w).percent, 25);
 	next(&w, 25);
-	assert_int_equal(judge(&w).word, ROLLOUT_WAIT); /* but its trays are heard again */
+	assert_int_equal(judge(&w).word, ROLLOUT_WAIT); /* its trays must first be heard again */
 	pass_time(&w, 60);
 	assert_int_equal(judge(&w).percent, 50);
-	next(&w, 50); /* which reaches the second */
+	next(&w, 50); /* reaches the second tray */
 	pass_time(&w, 60);
 	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
 }
 
 /*
- * Whatever trays say and when: no stage is passed while a tray that it reaches, and that was there,
- * is silent, has not taken the policy, refuses it, drops too much or has more SAs down.
+ * Whatever trays say, and whenever: no stage is passed while one of its trays that was there is
+ * silent, has not taken the policy, refuses it, drops too much or has more SAs down.
  */
 static void no_stage_is_passed_with_an_unwell_tray(void **state)
 {
@@ -300,7 +308,7 @@ static void no_stage_is_passed_with_an_unwell_tray(void **state)
 				struct tray_status *s = &w.says[i];
 
 				if (is_ill && test_random(&seed) % 16 == 0)
-					continue; /* says nothing */
+					continue; /* a silent tray */
 				if (w.seat[i].place < w.r.percent &&
 				    (!is_ill || test_random(&seed) % 16))
 					memcpy(s->policy, w.r.to, 32);
@@ -337,7 +345,7 @@ static void no_stage_is_passed_with_an_unwell_tray(void **state)
 			}
 		}
 	}
-	/* it has seen both */
+	/* both outcomes occurred */
 	assert_true(passed > 500);
 	assert_true(back > 500);
 }
@@ -417,7 +425,7 @@ static void a_verdict_names_who_is_waited_for(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 12; i++)
 		snprintf(seat[i].tray, sizeof(seat[i].tray), "tray-%u", i);
-	/* The first two are well: they have said it twice. */
+	/* The first two are well: both have been heard twice. */
 	seat[0].heard = seat[1].heard = 2;
 	for (unsigned i = 0; i < 12; i++)
 		seat[i].heard_ns = 1;

@@ -34,13 +34,14 @@ static void what_lay_there_for_long_is_no_news(void **state)
 	assert_int_equal(v.ntrays, 1);
 	assert_true(v.tray[0]->alive && v.tray[0]->known);
 	assert_int_equal(v.tray[0]->heard_ns, 0);
-	view_said(&v, "t", "status", &a, at_ns(200)); /* the same: by a read, after the watch */
+	/* the same status again, by a read after the watch */
+	view_said(&v, "t", "status", &a, at_ns(200));
 	assert_int_equal(v.tray[0]->heard_ns, 0);
 	view_said(&v, "t", "status", &b, at_ns(300));
 	assert_int_equal(v.tray[0]->heard_ns, 300);
 	view_said(&v, "t", "alive", &gone, at_ns(300));
 	assert_false(v.tray[0]->alive);
-	view_read_begin(&v); /* and nothing of it is there any more */
+	view_read_begin(&v); /* the next read finds nothing of the tray */
 	view_read_end(&v);
 	assert_int_equal(v.ntrays, 0);
 	view_done(&v);
@@ -58,7 +59,10 @@ static void a_tray_that_is_new_has_said_something_now(void **state)
 	view_done(&v);
 }
 
-/* An enrolment of t by these people, seen at that time, which names the key of its log or none. */
+/*
+ * An enrolment of t, signed by these people and seen at that time. log: the key that it names;
+ * NULL: none.
+ */
 static void enrolled_by(struct view *v, unsigned version, const struct bwl_note_key *log,
 			unsigned who, int64_t now_s)
 {
@@ -123,7 +127,7 @@ static void what_is_not_the_trays_own_word_is_told_and_is_no_sign_of_life(void *
 	t = view_tray(&v, "t");
 	assert_true(t->known && !t->status.is_signed);
 	enrolled(&v, 2, &log);
-	assert_false(t->known); /* nobody verified that */
+	assert_false(t->known); /* the first status was not verified */
 	assert_true(status_signers_get(v.signers, "t").named);
 	says(&v, &log,
 	     "{\"tray\": \"t\", \"said_at\": 1800000000, \"number\": 7, \"closed_count\": 2}", 6,
@@ -145,8 +149,8 @@ static void what_is_not_the_trays_own_word_is_told_and_is_no_sign_of_life(void *
 	     700);
 	assert_int_equal(t->heard_ns, 300);
 	assert_int_equal(t->status.closed, 2);
-	assert_int_equal(told_of, 1); /* once, until it says something itself */
-	enrolled(&v, 1, NULL);        /* an older one, put back */
+	assert_int_equal(told_of, 1); /* once, until the tray itself sends a status */
+	enrolled(&v, 1, NULL);        /* an older enrolment, put back */
 	says(&v, NULL, "{\"tray\": \"t\", \"closed_count\": 0}", 12, 800);
 	assert_int_equal(t->status.closed, 2);
 	says(&v, &log,
@@ -173,7 +177,7 @@ static void says_number(struct view *v, const struct bwl_note_key *k, unsigned n
 	says(v, k, text, number, now_ns);
 }
 
-/* Its enrolment is not this root's any more, has ended, or was overwritten: in each way. */
+/* In turn, the tray's enrolment is no longer valid by the root, has ended, or was overwritten. */
 static void what_nobody_can_judge_is_no_health_and_no_word(void **state)
 {
 	static const struct rig_root second = {
@@ -197,13 +201,13 @@ static void what_nobody_can_judge_is_no_health_and_no_word(void **state)
 		t = view_tray(&v, "t");
 		assert_true(t->known && t->status.closed == 8);
 		unjudged_of = told_of = 0;
-		if (i == 0) { /* a new root, without one who signed */
+		if (i == 0) { /* a new root, without one of the signers */
 			view_document(&v, "", &place, &at, NOW);
 			assert_int_equal(bwl_root_terms(v.root)->version, 2);
 			enrolled(&v, 2, &log);
-		} else if (i == 1) { /* it has ended */
+		} else if (i == 1) { /* the enrolment has ended */
 			enrolled_by(&v, 2, &log, 1U << ALICE | 1U << BOB, NOW + 2 * DAY);
-		} else { /* one person's, that names no key */
+		} else { /* signed by one person, and names no key */
 			enrolled_by(&v, 3, NULL, 1U << ALICE, NOW);
 		}
 		assert_false(t->known);
@@ -214,13 +218,13 @@ static void what_nobody_can_judge_is_no_health_and_no_word(void **state)
 		assert_int_equal(t->heard_ns, 200);
 		assert_int_equal(t->status.closed, 8);
 		assert_int_equal(unjudged_of, 1);
-		/* Put back: one of before, and then one that can be judged. */
+		/* An older enrolment is put back, and then comes one that can be judged. */
 		enrolled_by(&v, 1, NULL, 1U << ALICE | 1U << CAROL, NOW);
 		says(&v, NULL, "{\"tray\": \"t\", \"closed_count\": 0}", 11, 500);
 		assert_false(t->known);
 		enrolled_by(&v, 4, &log, 1U << ALICE | 1U << CAROL, NOW);
 		says_number(&v, &log, 7, NOW, 550);
-		assert_false(t->known); /* an older one that was put back, too */
+		assert_false(t->known); /* the status is an older one that was put back, too */
 		assert_int_equal(told_of, 1);
 		told_of = 0;
 		says_number(&v, &log, 12, NOW, 600);
@@ -244,7 +248,8 @@ static void what_was_said_long_ago_is_told_and_is_no_sign_of_life(void **state)
 	late_of = 0;
 	assert_int_equal(bwl_note_key_new("log", &log, NULL), 0);
 	enrolled(&v, 2, &log);
-	says_number(&v, &log, 6, NOW - 3600, 50); /* it is off: no news */
+	/* the tray is off, so the late status is not reported */
+	says_number(&v, &log, 6, NOW - 3600, 50);
 	t = view_tray(&v, "t");
 	assert_false(t->known);
 	assert_int_equal(late_of, 0);
@@ -263,7 +268,7 @@ static void what_was_said_long_ago_is_told_and_is_no_sign_of_life(void **state)
 	rig_no_keys(state);
 }
 
-/* A stage is passed when each tray has said twice how it fares: itself, and now. */
+/* A stage is passed when each tray has sent two current statuses of its own. */
 static void what_is_no_word_of_a_tray_does_not_pass_a_stage(void **state)
 {
 	struct view v = { 0 };
@@ -283,14 +288,14 @@ static void what_is_no_word_of_a_tray_does_not_pass_a_stage(void **state)
 	says_number(&v, &log, 8, NOW, 200);
 	lead_seats_hear(&l, &lr, &p, 200);
 	assert_int_equal(lr.seat[0].heard, 1);
-	says(&v, NULL, "{\"tray\": \"t\"}", 9, 300); /* not its own */
+	says(&v, NULL, "{\"tray\": \"t\"}", 9, 300); /* not signed by the tray */
 	lead_seats_hear(&l, &lr, &p, 300);
-	says_number(&v, &log, 8, NOW, 400); /* a copy */
+	says_number(&v, &log, 8, NOW, 400); /* an old copy */
 	view_tray(&v, "t")->mod++;
 	lead_seats_hear(&l, &lr, &p, 400);
-	says_number(&v, &log, 10, NOW - DAY, 500); /* of long ago */
+	says_number(&v, &log, 10, NOW - DAY, 500); /* signed long ago */
 	lead_seats_hear(&l, &lr, &p, 500);
-	enrolled_by(&v, 3, NULL, 1U << ALICE, NOW); /* that nobody can judge */
+	enrolled_by(&v, 3, NULL, 1U << ALICE, NOW); /* an enrolment that cannot be judged */
 	says_number(&v, &log, 11, NOW, 600);
 	lead_seats_hear(&l, &lr, &p, 600);
 	assert_int_equal(lr.seat[0].heard, 1);
@@ -320,7 +325,7 @@ static void is_there(struct view *v, enum bwl_signed_type type, json_t *body, un
 	lies(v, type == BWL_SIGNED_EXPULSION ? BWL_DOC_expulsion : BWL_DOC_revocation, text);
 }
 
-/* How many are named, and the first of them. */
+/* Returns how many closing documents are named. *ret: the first of them. */
 static size_t names(const struct view *v, struct bwl_closing *ret)
 {
 	size_t left_out, n;
@@ -343,12 +348,12 @@ static void what_closes_is_named_until_it_ends_whatever_the_store_has(void **sta
 	v.root = rig_root();
 	assert_int_equal(names(&v, &first), 0);
 	is_there(&v, BWL_SIGNED_REVOCATION, rig_body(BWL_SIGNED_REVOCATION, 5), 1U << MALLORY);
-	assert_int_equal(names(&v, &first), 0); /* nobody's word */
+	assert_int_equal(names(&v, &first), 0); /* signed by a stranger */
 	is_there(&v, BWL_SIGNED_REVOCATION, rig_body(BWL_SIGNED_REVOCATION, 5), 1U << ALICE);
 	is_there(&v, BWL_SIGNED_REVOCATION, rig_body(BWL_SIGNED_REVOCATION, 4), 1U << ALICE);
 	assert_int_equal(names(&v, &first), 1);
 	assert_int_equal(first.version, 5);
-	view_read_begin(&v); /* it was taken out of the store */
+	view_read_begin(&v); /* it was removed from the store */
 	view_read_end(&v);
 	assert_int_equal(names(&v, &first), 1);
 	is_there(&v, BWL_SIGNED_EXPULSION, rig_body(BWL_SIGNED_EXPULSION, 1), 1U << BOB);
@@ -365,7 +370,8 @@ static void what_closes_is_named_until_it_ends_whatever_the_store_has(void **sta
 			   "2027-01-16T08:00:00Z", "reason", "drill", "new_epoch", 2),
 		 1U << ALICE);
 	assert_int_equal(v.epoch, 2);
-	assert_int_equal(names(&v, &first), 1); /* what it ends is over, and it is not */
+	/* the old epoch's documents are over, but not the revocation that ended it */
+	assert_int_equal(names(&v, &first), 1);
 	assert_string_equal(first.name, "all");
 	view_done(&v);
 	rig_no_keys(state);
@@ -388,7 +394,7 @@ static json_t *closes(unsigned version, const char *peer)
 	return o;
 }
 
-/* Who has one person's key puts a revocation of his own in the place of another person's. */
+/* A thief of one person's key overwrites another person's revocation with one of his own. */
 static void one_that_says_something_else_takes_nobodys_place_and_is_told(void **state)
 {
 	struct view v = { .trouble = hear_replaced };
@@ -403,12 +409,12 @@ static void one_that_says_something_else_takes_nobodys_place_and_is_told(void **
 	assert_int_equal(first.version, 6);
 	assert_int_equal(replaced_of, 0);
 	is_there(&v, BWL_SIGNED_REVOCATION, closes(7, "nobody"), 1U << BOB);
-	is_there(&v, BWL_SIGNED_REVOCATION, closes(7, "nobody"), 1U << BOB); /* the next read */
+	is_there(&v, BWL_SIGNED_REVOCATION, closes(7, "nobody"), 1U << BOB); /* read again */
 	assert_int_equal(names(&v, &first), 2);
 	assert_int_equal(replaced_of, 1);
 	for (unsigned i = 0; i < 2; i++)
 		assert_true(v.closing[i].shared);
-	/* One for another tray has its own place. */
+	/* A revocation for another tray has its own place. */
 	{
 		BWL_AUTO_FREE char *text = rig_sign(BWL_SIGNED_REVOCATION, "hall-3", "tray:x",
 						    closes(1, "a"), 1U << ALICE);
@@ -435,13 +441,13 @@ static void no_epoch_but_that_of_all_ends_what_is_named(void **state)
 	rig_keys(state);
 	v.root = rig_root();
 	is_there(&v, BWL_SIGNED_REVOCATION, rig_body(BWL_SIGNED_REVOCATION, 5), 1U << ALICE);
-	v.epoch = 2; /* a policy's, published ahead of its epoch */
+	v.epoch = 2; /* the epoch of a policy that was published ahead of its epoch */
 	assert_int_equal(names(&v, &first), 1);
 	is_there(&v, BWL_SIGNED_REVOCATION,
 		 json_pack("{s:s, s:i, s:i, s:s, s:s, s:s, s:i}", "name", "far", "epoch", 1,
 			   "version", 1, "issued_at", "2027-01-15T07:59:59Z", "not_after",
 			   "2027-01-16T08:00:00Z", "reason", "drill", "new_epoch", 5000),
-		 1U << ALICE); /* that no tray takes */
+		 1U << ALICE); /* no tray accepts it */
 	assert_int_equal(names(&v, &first), 2);
 	view_done(&v);
 	rig_no_keys(state);
@@ -498,7 +504,7 @@ static void what_finds_no_room_in_a_signed_time_is_counted(void **state)
 	rig_no_keys(state);
 }
 
-/* A revocation of these people, which of them: number n, that many seconds after NOW - DAY. */
+/* Adds revocation number n, signed by `who`, after_s seconds after NOW - DAY. */
 static void revoked(struct view *v, const char *what, unsigned n, int64_t after_s, unsigned who)
 {
 	char name[32];
@@ -549,15 +555,15 @@ static void nobodys_later_ones_push_another_persons_out(void **state)
 	assert_non_null(strstr(whose, "of alice"));
 	assert_null(strstr(whose, "of bob"));
 	free(whose);
-	assert_true(named_of(&v, "flood", NULL) > 80); /* and what is not his, is hers */
+	assert_true(named_of(&v, "flood", NULL) > 80); /* the rest of the room is Alice's */
 	view_done(&v);
 	rig_no_keys(state);
 }
 
 /*
- * Bob's, many of them, and all signed again by who has Alice's key: with a later date or an earlier
- * one, read before or behind his. Nothing goes to another account, where a few of several people's
- * would be pushed out by them.
+ * A thief of Alice's key signs all of Bob's many revocations again, with a later or an earlier
+ * date, and they are read before or after Bob's. None moves to another account, where it would push
+ * out the few that several people signed.
  */
 static void what_a_thief_signs_again_stays_in_the_room_of_who_said_it(void **state)
 {
@@ -574,7 +580,7 @@ static void what_a_thief_signs_again_stays_in_the_room_of_who_said_it(void **sta
 		revoked(&v, "both", i, 2, 1U << ALICE | 1U << BOB);
 	for (unsigned i = 0; i < 600; i++)
 		revoked(&v, "flood", i, 2000 + i, 1U << ALICE);
-	assert_true(named_of(&v, "bobs", &whose) >= 45); /* a third of the room, at least */
+	assert_true(named_of(&v, "bobs", &whose) >= 45); /* at least a third of the room */
 	assert_true(named_of(&v, "both", NULL) >= 45);
 	assert_non_null(strstr(whose, "of alice"));
 	free(whose);
@@ -617,12 +623,12 @@ static void one_that_is_full_hides_no_other(void **state)
 	assert_int_equal(told_closing, 2);
 	view_read_begin(&v);
 	revoked(&v, "more", 0, 5000, 1U << ALICE);
-	assert_int_equal(told_closing, 3); /* once a read */
+	assert_int_equal(told_closing, 3); /* once per read */
 	view_done(&v);
 	rig_no_keys(state);
 }
 
-/* What a thief signs again, of another person's, is not forgotten as the thief's. */
+/* Another person's revocation that a thief signs again is not forgotten as one of the thief's. */
 static void what_a_thief_signs_again_makes_no_room(void **state)
 {
 	struct view v = { 0 };
@@ -641,7 +647,7 @@ static void what_a_thief_signs_again_makes_no_room(void **state)
 	rig_no_keys(state);
 }
 
-/* Whichever of the two is read first: copies are read in no order of time. */
+/* This holds whichever of the two is read first: copies are not read in the order of time. */
 static void saying_another_persons_again_takes_nothing_of_it(void **state)
 {
 	struct view v = { 0 };
@@ -682,7 +688,7 @@ static void what_is_too_much_to_keep_is_told_and_is_of_who_said_most(void **stat
 	assert_int_equal(no_room, 0);
 	for (unsigned i = 0; i < 3; i++)
 		revoked(&v, "more", i, 2 + i, 1U << ALICE);
-	assert_int_equal(no_room, 1); /* once a read */
+	assert_int_equal(no_room, 1); /* once per read */
 	assert_int_equal(v.nclosing, VIEW_CLOSING_MOST);
 	assert_int_equal(named_of(&v, "bobs", NULL), 1);
 	view_done(&v);
