@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The accepted copy: what is written or refused; and which source provides the desired policy. */
+/*
+ * The accepted copy: what is written and what is refused; and which source provides the desired
+ * policy.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -110,7 +113,8 @@ static void any_other_byte_and_any_part_of_it_is_damaged(void **state)
 		assert_int_equal(a.state, BWL_ACCEPTED_DAMAGED);
 		assert_true(*a.why);
 		bytes[i] ^= 0x20;
-		part = malloc(i + 1); /* of its own, so that a sanitizer sees what is behind it */
+		/* memory of its own, so that a sanitizer sees reads beyond its end */
+		part = malloc(i + 1);
 		memcpy(part, bytes, i);
 		bwl_accepted_parse(part, i, &a);
 		assert_int_equal(a.state, BWL_ACCEPTED_DAMAGED);
@@ -140,9 +144,9 @@ static void the_copy_is_taken_whatever_the_source_says_since(void **state)
 	char path[BWL_DESIRED_PATH];
 
 	(void)state;
-	assert_true(*node_of(NULL, -ENOENT) == '\0'); /* neither of them */
+	assert_true(*node_of(NULL, -ENOENT) == '\0'); /* neither file exists */
 	put("source.yaml", other, sizeof(other) - 1);
-	assert_string_equal(node_of(NULL, 0), "other"); /* nothing was accepted yet */
+	assert_string_equal(node_of(NULL, 0), "other"); /* no policy was accepted yet */
 	assert_string_equal(bwl_desired_path(NULL, path), source);
 	keep(POLICY);
 	assert_string_equal(node_of(NULL, 0), "n");
@@ -165,7 +169,7 @@ static void a_damaged_copy_is_refused_with_the_next_step(void **state)
 	put(BWL_ACCEPTED, bytes, len - 1);
 	free(bytes);
 	assert_non_null(strstr(node_of(NULL, -EUCLEAN), "attach --policy"));
-	assert_string_equal(node_of(source, 0), "n"); /* a file that is named is another matter */
+	assert_string_equal(node_of(source, 0), "n"); /* a file given by name is still read */
 }
 
 static void a_refusal_is_told_until_something_is_accepted(void **state)

@@ -56,7 +56,7 @@ static void one_rate_takes_size_over_rate_less_the_burst(void **state)
 	close_to(r.at_once, bwl_default_burst(8000000));
 	assert_string_equal(r.binding, "peer a: rate 8mbit");
 	assert_int_equal(r.exits, 1);
-	/* compression and trays divide what one tray must carry */
+	/* compression and trays reduce what one tray must carry */
 	r = ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 8mbit }"), GB, 16, 4);
 	close_to(r.seconds, (GB / 64 - bwl_default_burst(8000000)) / 1e6);
 }
@@ -98,7 +98,7 @@ static void a_volume_leaves_at_once_and_again_after_each_window(void **state)
 	r = ask(yaml, 0.5 * GB, 1, 1);
 	close_to(r.seconds, (0.5 * GB - bwl_default_burst(100000000000)) / 12.5e9);
 	assert_string_equal(r.binding, "peer a: rate 100gbit");
-	/* exactly the volume needs no window */
+	/* exactly the volume needs no second window */
 	assert_true(ask(yaml, GB, 1, 1).seconds < 1);
 }
 
@@ -126,7 +126,7 @@ static void a_zone_caps_the_sum_of_its_peers(void **state)
 
 	(void)state;
 	close_to(r.rate_bps, 12e6);
-	/* bursts: the two in the zone have less than the zone has */
+	/* bursts: the zone's two peers have less burst than the zone */
 	close_to(r.at_once, 3 * 102400);
 	close_to(r.seconds, (GB - 1048576 - 102400) / 1.5e6);
 	assert_string_equal(r.binding, "zone ext: rate 8mbit");
@@ -159,7 +159,7 @@ static void a_peer_only_reaches_the_ports_it_may_be_used_from(void **state)
 		    GB, 1, 1);
 
 	(void)state;
-	/* a is held by h0; b and c pass by h1 */
+	/* h0 limits a; b and c use h1 */
 	close_to(r.rate_bps, 9e6);
 	assert_string_equal(r.binding, "peer b: rate 5mbit");
 }
@@ -181,16 +181,16 @@ static void what_ports_may_send_to_a_peer_is_added_up_below_its_grant(void **sta
 	snprintf(text, sizeof(text), "%s" PEER("a", "192.0.2.1", "%s"),
 		 PORTS("rate: 100mbit", "rate: 100mbit") "peers:\n", one);
 	close_to(ask(text, GB, 1, 1).rate_bps, 10e6);
-	/* … and what the port itself lets through. */
+	/* … plus what the port itself lets through. */
 	snprintf(text, sizeof(text), "%s" PEER("a", "192.0.2.1", "%s"),
 		 PORTS("rate: 100mbit", "rate: 4mbit") "peers:\n", one);
 	close_to(ask(text, GB, 1, 1).rate_bps, 5e6);
-	/* Beside others of the same way out, which have no such limits. */
+	/* Beside another peer, which has no such limits. */
 	snprintf(text, sizeof(text),
 		 "%s" PEER("a", "192.0.2.1", "%s") PEER("b", "192.0.2.2", "grant: { rate: 7mbit }"),
 		 PORTS("rate: 100mbit", "rate: 100mbit") "peers:\n", held);
 	close_to(ask(text, GB, 1, 1).rate_bps, 10e6);
-	/* A dry run holds nothing back. */
+	/* Mode monitor limits nothing. */
 	snprintf(text, sizeof(text),
 		 "%s" PEER("a", "192.0.2.1",
 			   "grant: { rate: 1mbit, mode: monitor }, ports: { h0: { rate: 1mbit } }"),
@@ -263,7 +263,7 @@ static void senseless_questions_are_refused(void **state)
 	bwl_policy_free(p);
 }
 
-/* A random policy with zones, ports and `from`; written by hand, not read from text. */
+/* A random policy with zones, ports and `from`, built directly rather than from text. */
 static struct bwl_policy *random_policy(uint64_t *seed)
 {
 	static const char *const ports[] = { "h0", "h1" }, *const zones[] = { "", "x", "y" };
@@ -324,16 +324,16 @@ static double amount(const struct bwl_lim *l, double t)
 }
 
 /*
- * The same by brute force: the smallest cut over every choice of the zones and ports that are
- * on the source's side; a peer is cut when its zone's output may flow and one of its ports is
- * beyond the cut.
+ * The same by brute force: the smallest cut over every choice of the zones and ports that are on
+ * the source's side. A peer is cut if its zone's output may flow and one of its ports is beyond the
+ * cut.
  */
 static double brute_total(const struct bwl_policy *p, double t)
 {
 	double best = amount(&p->node_limit, t);
 
-	for (unsigned z = 0; z < 4; z++) {         /* zones not cut themselves */
-		for (unsigned h = 0; h < 4; h++) { /* ports not cut themselves */
+	for (unsigned z = 0; z < 4; z++) {         /* zones that are not cut themselves */
+		for (unsigned h = 0; h < 4; h++) { /* ports that are not cut themselves */
 			double cut = 0;
 
 			for (unsigned i = 0; i < 2; i++) {
@@ -370,7 +370,7 @@ static void random_policies_agree_with_brute_force(void **state)
 		if (isinf(r.seconds)) {
 			assert_true(brute_total(p, 1e20) < a.size);
 		} else {
-			/* enough by then, and not enough just before */
+			/* enough at that time, not enough just before */
 			assert_true(brute_total(p, r.seconds * (1 + 1e-9)) >= a.size * (1 - 1e-9));
 			if (r.seconds > 0 && brute_total(p, r.seconds * (1 - 1e-6)) >= a.size)
 				fail_msg("round %d: %g s is not the least", i, r.seconds);
@@ -418,8 +418,10 @@ static void flows_agree_with_the_smallest_cut(void **state)
 	}
 }
 
-/* Of trays with different policies: at least the time that their sum needs, and a tenth less at
- * most. */
+/*
+ * The summed curves of several trays give a time that is never too long, and at most a tenth too
+ * short.
+ */
 static void curves_of_trays_add_up_to_a_time_that_is_never_too_long(void **state)
 {
 	double curve[BWL_EXFIL_POINTS], sum[BWL_EXFIL_POINTS], one, both;
@@ -479,13 +481,15 @@ static void flow_records_that_leave_are_a_way_out(void **state)
 
 	(void)state;
 	assert_true(isinf(r.seconds));
-	/* a window's at once, and the next one's when it begins: 1 GiB is eight of them */
+	/*
+	 * one window's volume leaves at once, the next when the next window begins: 1 GiB takes 8
+	 */
 	r = ask_with_records(closed, GB, 1 << 27);
 	close_to(r.seconds, 7 * DAY);
 	close_to(r.at_once, 1 << 27);
 	assert_int_equal(r.exits, 1);
 	assert_string_equal(r.binding, "records: volume 128mb per 1d");
-	/* beside a peer, and past the node's limit, which records do not pass */
+	/* beside a peer, and with a node limit, which does not apply to records */
 	r = ask_with_records(TOP "node_limit: { volume: 100mb per 1d }\npeers:\n" PEER(
 				     "a", "192.0.2.1", "grant: { rate: 1gbit }"),
 			     200 << 20, 100 << 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a new policy would change: no more and no less. */
+/* Exactly what a new policy would change. */
 #include "test.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,7 +177,7 @@ static void every_field_that_can_be_written_is_seen(void **state)
 
 		if (!json_is_true(json_object_get(d, "changed")) || !count(d, other[i][2]))
 			fail_msg("not seen: %s", other[i][1]);
-		/* one thing, of one kind: other fields of it may follow */
+		/* one change of one kind; other fields of the node may follow from it */
 		if (all != count(d, other[i][2]) ||
 		    (strcmp(other[i][2], "node_fields") && all != 1))
 			fail_msg("more than one thing: %s", other[i][1]);

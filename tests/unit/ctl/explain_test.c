@@ -185,7 +185,7 @@ static void a_destination_without_a_peer_is_no_peer(void **state)
 
 	w->q.peer = 0;
 	assert_reason(w, BWL_R_NO_PEER);
-	w->q.peer = 2; /* an id that the policy does not have */
+	w->q.peer = 2; /* the policy does not have this id */
 	assert_reason(w, BWL_R_NO_PEER);
 }
 
@@ -218,7 +218,7 @@ static void expiry_and_silence_close_or_leave_the_floor(void **state)
 	assert_reason(w, BWL_R_PASS);
 	w->ctl.heartbeat_ns = NOW;
 	assert_reason(w, BWL_R_SILENT);
-	w->base->heartbeat_ns = 0; /* the policy says none */
+	w->base->heartbeat_ns = 0; /* the policy has no heartbeat */
 	assert_reason(w, BWL_R_PASS);
 	w->base->heartbeat_ns = 1;
 	w->peer[1].grant.volume.floor = 1;
@@ -374,10 +374,10 @@ static void limits_refuse_from_the_inside_out(void **state)
 	assert_reason(w, BWL_R_CLASS_RATE);
 	limited(&w->peer[1].grant, 8000, 1000);
 	assert_reason(w, BWL_R_PEER_RATE);
-	assert_int_equal(ask(w).wait_ns, 0); /* no waiting makes it fit */
+	assert_int_equal(ask(w).wait_ns, 0); /* it will never fit */
 }
 
-/* Within its portion all of the zone's burst is a member's, beyond it half. */
+/* A member within its portion can use all of the zone's burst; beyond its portion, half of it. */
 static void who_is_beyond_its_portion_leaves_the_zones_reserve(void **state)
 {
 	struct world *w = *state;

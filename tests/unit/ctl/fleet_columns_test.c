@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "fleet/cmds.h"
 
-#define LONG "abcdefghijklmnopqrstuvwxyz01234" /* 31 characters, of a tray and of a peer */
+#define LONG "abcdefghijklmnopqrstuvwxyz01234" /* 31 characters, for a tray and a peer */
 #define RATE "\"passed_bits_per_second\":123456789012,\"dropped_bits_per_second\":98765432109,"
 
 static const struct {
@@ -38,7 +38,7 @@ static const struct {
 	  "\"tray_count\":10000}" },
 };
 
-/* What the terminal got, printed there by a document of one row. */
+/* got: what a document of one row prints on a terminal. */
 static void on_a_terminal(const char *what, const char *rows, const char *row, char *got,
 			  size_t size)
 {
@@ -81,7 +81,7 @@ static void no_line_is_longer_than_80_columns(void **state)
 			lines++;
 			for (const char *s = line; *s; s++)
 				columns += (*s & 0xc0) !=
-					   0x80; /* of a character of UTF-8, the first byte */
+					   0x80; /* the first byte of a UTF-8 character */
 			if (columns > 80)
 				fail_msg("%s: %zu columns: %s", docs[i].what, columns, line);
 		}

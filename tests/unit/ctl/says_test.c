@@ -13,7 +13,7 @@ static const struct bwl_signed doc = {
 #define DIGEST "abcd000000000000000000000000000000000000000000000000000000000000"
 #define OTHER "abcd000000000000000000000000000000000000000000000000000000000001"
 
-/* body: of a status, behind the tray's name. */
+/* body: a status, without the tray's name. */
 static const struct fleet_status *status_of(const char *body)
 {
 	static struct fleet_status st;
@@ -65,7 +65,7 @@ static void a_refusal_is_of_that_version_alone(void **state)
 	assert_string_equal(text, "old");
 	assert_int_equal(says("\"refused\": {\"revocation/r\": {\"version\": 6}}", NULL),
 			 FLEET_SILENT);
-	/* What it refused at first, and took then. */
+	/* A document that it first refused and then took. */
 	assert_int_equal(says("\"refused\": {\"revocation/r\": {\"version\": 7}}, \"taken\": "
 			      "{\"revocation/r\": {\"sha256\": \"" DIGEST "\"}}",
 			      NULL),

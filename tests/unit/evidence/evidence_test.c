@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An interval is committed to and shown; every change of what was shown is found. */
+/* An interval is committed to and shown. Every change of what is shown is found. */
 #include "../test.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +12,14 @@
 static const uint8_t master[32] = "a secret of thirty-two bytes...";
 static struct ev_trust trust;
 
-#define DAY 20717 /* of the end of all of them */
+#define DAY 20717 /* the day on which all intervals end */
 
-static uint64_t counter[40][2]; /* of a peer, as the intervals of a test go on */
+static uint64_t counter[40][2]; /* by peer: frames and bytes so far */
 
-/* As bwlimitd writes it: peers of so many records each, of bytes that differ. */
+/*
+ * An interval's file as bwlimitd writes it. Each peer has that many records, all with different
+ * bytes.
+ */
 static char *file_of(unsigned interval, unsigned peers, unsigned records, bool final, bool gap)
 {
 	char *text = NULL;
@@ -77,7 +80,7 @@ static struct ev_interval interval_of(char *text)
 
 static int record_number;
 
-/* A log of one record, which is the entry. */
+/* A log with one record: the entry. */
 static void enter(const struct ev_entry *x, char **ret_line, char **ret_proof)
 {
 	json_t *o = json_pack("{s:s,s:i,s:o}", "event", EV_EVENT, "n", record_number, "data",
@@ -171,7 +174,7 @@ static void what_is_shown_holds(void **state)
 	ev_interval_free(&v);
 }
 
-/* What one opened record shows beside itself: no other line, name, salt or address. */
+/* One opened record shows no other line, name, salt or address. */
 static void one_record_shows_no_other(void **state)
 {
 	struct ev_interval v = interval_of(file_of(1, 3, 5, false, false));
@@ -210,7 +213,7 @@ static void what_was_changed_is_found(void **state)
 	       *all = document_of(&v, json_pack("[o]", ev_open_peer(&v, slot))), *x, *records;
 
 	(void)state;
-	/* a record is changed: an address, its bytes, its salt, its place */
+	/* changes of a record: an address, its bytes, its salt, its place */
 	x = json_deep_copy(one);
 	change(record_at(x, 0, 0), "10.7.0.2", "10.7.0.9");
 	assert_false(holds(x));
@@ -223,14 +226,14 @@ static void what_was_changed_is_found(void **state)
 	json_object_set_new(record_at(x, 0, 0), "index", json_integer(3));
 	assert_false(holds(x));
 	json_decref(x);
-	/* a sibling's sum: what the subtree is hashed over */
+	/* a sibling's sum, which is hashed into the subtree */
 	x = json_deep_copy(one);
 	records = json_object_get(record_at(x, 0, 0), "path");
 	json_array_set_new(json_array_get(json_array_get(records, 0), 1), EV_BYTES,
 			   json_integer(1));
 	assert_false(holds(x));
 	json_decref(x);
-	/* left out, doubled, in another order */
+	/* a record left out, given twice, in another order */
 	x = json_deep_copy(all);
 	json_array_remove(json_object_get(peer_at(x, 0), "records"), 4);
 	assert_false(holds(x));
@@ -245,7 +248,7 @@ static void what_was_changed_is_found(void **state)
 	json_array_append(records, json_array_get(records, 4));
 	assert_false(holds(x));
 	json_decref(x);
-	/* moved to another interval, or to another peer */
+	/* a record moved to another interval, or to another peer */
 	x = document_of(&other, json_pack("[o]", ev_open_record(&v, slot, 2)));
 	assert_false(holds(x));
 	json_decref(x);
@@ -264,7 +267,7 @@ static void what_was_changed_is_found(void **state)
 			   json_integer(1));
 	assert_false(holds(x));
 	json_decref(x);
-	/* a peer twice; one that has traffic, and says that there is nothing to show */
+	/* a peer twice; a peer that has traffic but claims to have nothing to show */
 	x = document_of(&v, json_pack("[o,o]", ev_open_peer(&v, slot), ev_open_peer(&v, slot)));
 	assert_false(holds(x));
 	json_decref(x);
@@ -278,7 +281,7 @@ static void what_was_changed_is_found(void **state)
 	ev_interval_free(&other);
 }
 
-/* Of all that is shown no byte can be another one. */
+/* No byte of what is shown can be changed. */
 static void no_byte_can_be_changed(void **state)
 {
 	struct ev_interval v = interval_of(file_of(1, 3, 3, false, false));
@@ -340,13 +343,13 @@ static void an_entry_is_what_the_log_has(void **state)
 			     0);
 	free(line);
 	free(proof);
-	record_number = 1; /* which is not its place in the log */
+	record_number = 1; /* not its place in the log */
 	enter(&x, &line, &proof);
 	record_number = 0;
 	assert_int_not_equal(ev_entry_check(&trust, line, strlen(line), proof, strlen(proof), &back,
 					    &n, &c, NULL),
 			     0);
-	/* as long for another interval, of more peers and traffic */
+	/* the entry of another interval, with more peers and traffic, is equally long */
 	len = json_dumpb(data, NULL, 0, JSON_COMPACT);
 	ev_interval_free(&v);
 	json_decref(data);
@@ -373,7 +376,7 @@ static void peers_are_those_of_the_entry(void **state)
 	assert_true(ev_entry_of(&v, 1, NULL, &x));
 	slot = slot_of(&v, "p3");
 	o = ev_peer_json(&v.peer[slot]);
-	assert_true(ev_peer_parse(o, &was)); /* as it was written */
+	assert_true(ev_peer_parse(o, &was)); /* unchanged */
 	json_decref(o);
 	ev_peer_free(&v.peer[slot]);
 	v.peer[slot] = was;
@@ -386,7 +389,7 @@ static void peers_are_those_of_the_entry(void **state)
 	x.total[EV_FLOWS].v[EV_BYTES]--;
 	assert_non_null(ev_entry_wrong(&x, v.peer, v.slots - 1));
 	was = v.peer[4];
-	v.peer[4] = v.peer[5]; /* one left out, one doubled */
+	v.peer[4] = v.peer[5]; /* one left out, one twice */
 	assert_non_null(strstr(ev_entry_wrong(&x, v.peer, v.slots), "twice"));
 	v.peer[4] = was;
 	assert_null(ev_peer_wrong(&v.peer[slot]));
@@ -406,7 +409,7 @@ static void count_bad(bool bad, const char *text, void *arg)
 	snprintf(bad ? last_bad : last_note, sizeof(last_bad), "%s", text);
 }
 
-/* Takes the intervals in this order; 0 ends it. */
+/* Checks the intervals in this order; 0 ends the list. */
 static unsigned chain_of(struct ev_entry *x, struct ev_interval *v, const int *order)
 {
 	struct ev_chain c = { .fn = count_bad };
@@ -431,29 +434,32 @@ static void intervals_follow_on_one_another(void **state)
 		assert_true(ev_entry_of(&v[i], DAY, i > 1 ? &x[i - 1].root : NULL, &x[i]));
 	}
 	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 3, 4, 0 }), 0);
-	assert_int_not_equal(chain_of(x, v, (int[]){ 1, 3, 4, 0 }), 0); /* one is left out */
+	assert_int_not_equal(chain_of(x, v, (int[]){ 1, 3, 4, 0 }), 0); /* 2 is left out */
 	assert_int_not_equal(chain_of(x, v, (int[]){ 1, 2, 2, 3, 0 }), 0);
-	assert_non_null(strstr(last_bad, "counter")); /* of the second one's */
+	assert_non_null(strstr(last_bad, "counter")); /* found by the second one's counters */
 	assert_int_not_equal(chain_of(x, v, (int[]){ 2, 1, 3, 0 }), 0);
 	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 3, 4, 5, 0 }), 0);
-	assert_int_not_equal(chain_of(x, v, (int[]){ 1, 2, 3, 5, 0 }), 0); /* 5 says `gap` */
-	assert_int_equal(between_seen, 1); /* and yet the log had one */
+	assert_int_not_equal(chain_of(x, v, (int[]){ 1, 2, 3, 5, 0 }), 0); /* 5 has `gap` */
+	assert_int_equal(between_seen, 1); /* although the log has entry 4 */
 	x[4].previous = x[2].root;         /* 3 was never entered, and 4 does not say so */
 	assert_int_not_equal(chain_of(x, v, (int[]){ 1, 2, 4, 0 }), 0);
 	assert_int_equal(unfollowed, 1);
 	x[4].previous = x[3].root;
-	/* a counter that moved between: of one that says that it balances */
+	/* a counter that moved in between, of a peer that claims to balance */
 	slot = slot_of(&v[3], "p2");
 	v[3].peer[slot].cpu[0].before.v[EV_BYTES] += 7;
 	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 3, 4, 0 }), 1);
 	assert_non_null(strstr(last_bad, "counter"));
-	v[3].peer[slot].balanced = false; /* or that it does not */
+	v[3].peer[slot].balanced = false; /* or that does not claim it */
 	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 3, 4, 0 }), 0);
 	for (unsigned i = 1; i < 6; i++)
 		ev_interval_free(&v[i]);
 }
 
-/* Who changes pseudonyms when he likes is not followed; and counters that come and go are told. */
+/*
+ * A log that changes pseudonyms at will is found; and counters that appear and disappear are
+ * counted.
+ */
 static void what_is_not_followed_is_said(void **state)
 {
 	struct ev_interval v[6];
@@ -470,16 +476,19 @@ static void what_is_not_followed_is_said(void **state)
 	x[2].epoch = DAY + 1;
 	assert_int_not_equal(chain_of(x, v, (int[]){ 1, 2, 0 }), 0);
 	assert_non_null(strstr(last_bad, "day of its end"));
-	/* an interval of a minute that ends a minute before midnight: the next one's day is good */
+	/*
+	 * an interval of one minute that ends one minute before midnight may have the next day's
+	 * epoch
+	 */
 	strcpy(x[2].id.begin, "2026-09-21T23:58:00.000Z");
 	strcpy(x[2].id.end, "2026-09-21T23:59:00.000Z");
 	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 0 }), 0);
-	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 3, 0 }), 0); /* 3 ended before: a clock */
+	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 3, 0 }), 0); /* 3 ended before 2 */
 	strcpy(x[3].id.end, "2026-09-21T23:59:10.000Z");
 	assert_int_not_equal(chain_of(x, v, (int[]){ 1, 2, 3, 0 }), 0);
 	assert_non_null(strstr(last_bad, "before the last one"));
 	x[2].epoch = DAY;
-	/* traffic of no peer: what was known of those that are not there is forgotten */
+	/* after traffic of no peer, the counters of peers without traffic are forgotten */
 	for (uint32_t i = 0; i < v[3].slots; i++)
 		v[3].peer[i].ncpus = 0;
 	x[3].id.other.v[EV_FRAMES] = 3;
@@ -503,7 +512,10 @@ static void what_is_not_followed_is_said(void **state)
 		ev_interval_free(&v[i]);
 }
 
-/* Counters are followed to midnight and from there on; a clock that was set is told, and no lie. */
+/*
+ * Counters are followed up to midnight, and anew from there. A changed clock is reported, but is
+ * not an error.
+ */
 static void midnight_and_clocks_that_are_set_are_told(void **state)
 {
 	static const uint8_t tomorrow[32] = "the secret of the day after it.";
@@ -536,7 +548,7 @@ static void midnight_and_clocks_that_are_set_are_told(void **state)
 		ev_chain_next(&c, &x[i], v[i].peer, v[i].slots);
 	assert_int_equal(bad_seen, 0);
 	assert_int_equal(c.epochs, 1);
-	assert_int_equal(c.counters, 6); /* of three peers, from 1 to 2 and from 3 to 4 */
+	assert_int_equal(c.counters, 6); /* three peers, from 1 to 2 and from 3 to 4 */
 	assert_int_equal(c.forgotten, 3);
 	assert_int_equal(c.appeared, 3);
 	assert_int_equal(c.clock_steps, 0);
@@ -549,12 +561,12 @@ static void midnight_and_clocks_that_are_set_are_told(void **state)
 	assert_non_null(strstr(last_note, "set ahead by 3600 s"));
 	assert_int_equal(bad_seen, 0);
 	ev_chain_free(&c);
-	/* where something is missing between them, time has passed */
+	/* if something is missing between them, time has passed */
 	x[6].id.gap = true;
 	*last_note = '\0';
 	chain_of(x, v, (int[]){ 5, 6, 0 });
 	assert_null(strstr(last_note, "clock"));
-	/* and nothing ends before it begins */
+	/* and no interval may end before it begins */
 	strcpy(x[2].id.end, "2026-09-21T23:59:40.000Z");
 	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 0 }), 1);
 	assert_non_null(strstr(last_bad, "before it begins"));
@@ -575,10 +587,10 @@ static void sums_do_not_overflow(void **state)
 	node[1].sum = (struct ev_sum){ { 0, 0, 0, 1 } };
 	assert_false(ev_sum_climb(&node[1], 0, &path, 1, &root, NULL));
 	assert_false(ev_sum_root(node, 2));
-	assert_false(ev_sum_climb(&node[1], 2, &path, 1, &root, NULL)); /* no such place */
+	assert_false(ev_sum_climb(&node[1], 2, &path, 1, &root, NULL)); /* there is no place 2 */
 }
 
-/* The pitfall: of H(sum, left, right) one child's sum could be told for another's. */
+/* The pitfall: with H(sum, left, right), one child's sum could be shown as the other's. */
 static void a_node_has_the_sums_of_both_children(void **state)
 {
 	struct ev_node a[2] = { { .sum = { { 0, 10 } } }, { .sum = { { 0, 20 } } } },
@@ -590,7 +602,7 @@ static void a_node_has_the_sums_of_both_children(void **state)
 	assert_false(bwl_hash_equal(&a->hash, &b->hash));
 }
 
-/* Committed to as it is, and not true of itself: only what is opened shows that. */
+/* The commitment matches, but the record contradicts itself. Only an opening reveals that. */
 static void a_record_of_another_name_is_found(void **state)
 {
 	char *text = file_of(1, 3, 5, false, false), *at;
@@ -611,7 +623,7 @@ static void a_record_of_another_name_is_found(void **state)
 	ev_interval_free(&v);
 }
 
-/* Likewise classes that are not those of the records. */
+/* The same holds for classes that do not match the records. */
 static void classes_are_those_of_the_records(void **state)
 {
 	struct ev_interval v = interval_of(file_of(1, 3, 5, false, false));
@@ -634,7 +646,7 @@ static void classes_are_those_of_the_records(void **state)
 	ev_interval_free(&v);
 }
 
-/* As who controls the agent could commit to it. */
+/* A commitment that somebody who controls the agent could make. */
 static void commit_again(struct ev_interval *v)
 {
 	struct bwl_hash hash[EV_SLOTS_LEAST];
@@ -657,11 +669,11 @@ static void an_interval_that_balances_has_no_peer_that_does_not(void **state)
 
 	(void)state;
 	v.peer[slot].balanced = false;
-	v.peer[slot].cpu[0].after.v[EV_BYTES] += 1000000; /* that are in no record */
+	v.peer[slot].cpu[0].after.v[EV_BYTES] += 1000000; /* bytes that are in no record */
 	strcpy(v.peer[slot].why, "it\x1b[2J says");
 	commit_again(&v);
 	assert_true(ev_entry_of(&v, 1, NULL, &x));
-	assert_false(x.id.balanced); /* control: said as it is nothing is wrong */
+	assert_false(x.id.balanced); /* control: an honest statement is valid */
 	assert_null(ev_entry_wrong(&x, v.peer, v.slots));
 	ev_chain_next(&c, &x, v.peer, v.slots);
 	assert_int_equal(c.unbalanced_peers, 1);
@@ -707,7 +719,7 @@ static void flows_and_remainders_are_told_apart(void **state)
 	json_t *doc;
 
 	(void)state;
-	v.peer[slot].remainder = v.peer[slot].flows; /* which have the same sum together */
+	v.peer[slot].remainder = v.peer[slot].flows; /* their total stays the same */
 	v.peer[slot].flows = (struct ev_sum){ { 0 } };
 	commit_again(&v);
 	assert_null(ev_peer_wrong(&v.peer[slot]));
@@ -771,7 +783,7 @@ static void what_is_scanned_is_what_is_parsed(void **state)
 	assert_int_equal(parsed.sum.v[EV_BYTES], 0);
 	assert_int_equal(scanned.id, 7);
 	assert_string_equal(scanned.way, "in");
-	for (size_t n = 0; n < strlen(good); n++) /* one that is cut is none */
+	for (size_t n = 0; n < strlen(good); n++) /* a truncated line is not a record */
 		assert_false(ev_record_parse(good, n, &parsed, name));
 }
 

@@ -15,7 +15,10 @@
 static const char note[] = "bwlimit/test\n1\nAAAA\n\n— bwlimit/test AAAA\n";
 static const struct bwl_witnesses none;
 
-/* Records of any size; false ones are taken at random until their bytes are that share. */
+/*
+ * Makes records of random sizes. Random records become false until they have that share of all
+ * bytes.
+ */
 static uint64_t make(uint64_t size[RECORDS], bool is_false[RECORDS], double share, uint64_t *random,
 		     double *ret_share)
 {
@@ -91,7 +94,7 @@ static void challenges_find_what_the_page_says(void **state)
 
 		print_message("%u draws, %.1f %% false: found %.3f, by the formula %.3f\n",
 			      said[i].draws, said[i].share * 100, found, expected);
-		assert_true(fabs(found - expected) < 0.025); /* 3 standard deviations of 4000 */
+		assert_true(fabs(found - expected) < 0.025); /* 3 sigma of 4000 runs */
 		assert_true(fabs(found - said[i].odds) < 0.04);
 	}
 }
@@ -111,7 +114,7 @@ static void every_byte_is_as_likely(void **state)
 	assert_true(ev_draw(&seed, 3, UINT64_MAX) < UINT64_MAX);
 }
 
-/* A note of the log; signed by these, too: each adds its line. */
+/* A note with one signature line by each key. */
 static void note_of(char ret[1000], const struct bwl_note_key *const *key, size_t n)
 {
 	char one[1000];
@@ -134,7 +137,7 @@ static struct bwl_hash seed_of(const struct bwl_witnesses *w, const char *text, 
 	return seed;
 }
 
-/* Nobody draws again by adding lines, by their order, or by leaving out what is not looked at. */
+/* Lines of strangers, repeated lines and their order do not change the draw. */
 static void a_draw_is_not_of_what_can_be_tried(void **state)
 {
 	struct bwl_note_key log, a, b, stranger;
@@ -155,14 +158,14 @@ static void a_draw_is_not_of_what_can_be_tried(void **state)
 	seed = seed_of(&w, text, NULL);
 	x = seed_of(&back, text, NULL);
 	assert_true(bwl_hash_equal(&seed, &x));
-	x = seed_of(&w, text, "dice"); /* control: of what he said */
+	x = seed_of(&w, text, "dice"); /* control: it depends on the auditor's text */
 	assert_false(bwl_hash_equal(&seed, &x));
 	note_of(text, (const struct bwl_note_key *[]){ &b, &stranger, &a, &log, &log }, 5);
 	x = seed_of(&w, text, NULL);
 	assert_true(bwl_hash_equal(&seed, &x));
 	note_of(text, (const struct bwl_note_key *[]){ &log, &a }, 2);
 	x = seed_of(&w, text, NULL);
-	assert_false(bwl_hash_equal(&seed, &x)); /* control: of their signatures */
+	assert_false(bwl_hash_equal(&seed, &x)); /* control: it depends on their signatures */
 	text[0] = 'B';
 	assert_int_equal(ev_seed(&w, text, strlen(text), NULL, &x, NULL), -EBADMSG);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A root over one hour of the history: it changes with every row. */
+/* The root over one hour of the history changes with every row. */
 #include "../test.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "evidence/rows.h"
 #include "history/db.h"
 
-#define HOUR 500000 /* since 1970 */
+#define HOUR 500000 /* hours since 1970 */
 
 static char dir[100];
 static struct hist_db *db;
@@ -36,7 +36,7 @@ static int end(void **state)
 	return system(command);
 }
 
-/* A block of seconds that begins then. */
+/* Writes a block of seconds that begins at start_s. */
 static void put(const char *peer, int64_t start_s, const char *points)
 {
 	const struct hist_state now = { .era = "x", .wall_s = start_s };
@@ -70,14 +70,14 @@ static void an_hour_has_one_root(void **state)
 	struct bwl_hash idle, first, again, more;
 
 	(void)state;
-	assert_int_equal(root(&idle, 1), EV_SLOTS_LEAST); /* also where nothing passed */
+	assert_int_equal(root(&idle, 1), EV_SLOTS_LEAST); /* also without traffic */
 	put("a", HOUR * 3600LL + 5, "xyz");
 	put("b", HOUR * 3600LL + 7, "uvw");
 	assert_int_equal(root(&first, 1), EV_SLOTS_LEAST);
 	assert_false(bwl_hash_equal(&idle, &first));
 	root(&again, 1);
 	assert_true(bwl_hash_equal(&again, &first));
-	root(&again, 2); /* salted */
+	root(&again, 2); /* another key gives another root */
 	assert_false(bwl_hash_equal(&again, &first));
 	put("a", (HOUR + 1) * 3600LL, "of the next hour");
 	put("a", HOUR * 3600LL - 1, "of the one before");

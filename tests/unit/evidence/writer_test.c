@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Intervals are written into a log by writers that end at any point: each once, and what is missing
- * is reported.
+ * Writers that may end at any point enter each interval into a log once. What is missing is
+ * reported.
  */
 #include "../test.h"
 #include <errno.h>
@@ -71,7 +71,9 @@ static int enter_all(const char *log)
 	return r;
 }
 
-/* "1 2 !4": intervals in the log, with ! where it says that something is missing before. */
+/*
+ * The intervals in the log, such as "1 2 !4". "!": it reports that something before it is missing.
+ */
 static const char *entered(void)
 {
 	static char text[200];
@@ -113,7 +115,7 @@ static void what_is_missing_is_said(void **state)
 	put_file(3, 3);
 	assert_int_equal(enter_all(log_dir), 0);
 	assert_string_equal(entered(), "1 !3");
-	/* a file that is none */
+	/* not an interval's file */
 	snprintf(path, sizeof(path), "%s/%016u.jsonl", flows, 4);
 	f = fopen(path, "we");
 	fputs("{}\n", f);
@@ -121,7 +123,7 @@ static void what_is_missing_is_said(void **state)
 	put_file(5, 5);
 	assert_int_equal(enter_all(log_dir), 0);
 	assert_string_equal(entered(), "1 !3 !5");
-	/* the folder was moved away */
+	/* the folder was emptied */
 	snprintf(path, sizeof(path), "rm '%s'/*", flows);
 	assert_int_equal(system(path), 0);
 	put_file(1, 6);
@@ -130,7 +132,7 @@ static void what_is_missing_is_said(void **state)
 	assert_string_equal(entered(), "1 !3 !5 6 7");
 }
 
-/* As a power cut leaves it: the entry is on disk, the file's name is not. */
+/* After a power cut the entry is on disk, but the file's name is not. */
 static void a_file_that_was_lost_is_not_entered_for_another(void **state)
 {
 	char path[200];
@@ -144,7 +146,7 @@ static void a_file_that_was_lost_is_not_entered_for_another(void **state)
 	assert_int_equal(enter_all(log_dir), 0);
 	snprintf(path, sizeof(path), "%s/%016u.jsonl", flows, 5);
 	assert_int_equal(unlink(path), 0);
-	put_file(5, 6); /* of the same number */
+	put_file(5, 6); /* another interval in a file of the same number */
 	assert_int_equal(enter_all(log_dir), 0);
 	assert_string_equal(entered(), "4 5 6");
 }
@@ -176,7 +178,7 @@ static void secrets_are_of_a_day_and_go(void **state)
 	snprintf(path, sizeof(path), "%s/" EV_KEYS_DIR "/epoch-00000100.key", dir);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	/* as many as are kept, and one more: the oldest has gone, and no other */
+	/* one more than are kept: only the oldest has been deleted */
 	for (uint64_t day = 102; day < 101 + EV_KEYS_KEPT; day++)
 		assert_int_equal(ev_key_make(dir, day, a, &e), 0);
 	assert_int_equal(ev_key_read(dir, 100, a, &e), 0); /* 92 days old, not older */
@@ -185,7 +187,7 @@ static void secrets_are_of_a_day_and_go(void **state)
 	assert_int_equal(ev_key_read(dir, 101, a, &e), 0);
 }
 
-/* Neither one of 1970, nor one of a hundred years from now. */
+/* Neither a clock in 1970 nor one a hundred years ahead. */
 static void a_wrong_clock_erases_no_secret(void **state)
 {
 	uint8_t key[32];
@@ -207,7 +209,10 @@ static void a_wrong_clock_erases_no_secret(void **state)
 	assert_string_equal(entered(), "1");
 }
 
-/* While the log is another's; its file becomes another one. The boot that is in the log then. */
+/*
+ * The file changes while another process has the log. told: its time changes, too. Returns the boot
+ * that is then in the log.
+ */
 static char boot_after_refusal(unsigned number, bool told)
 {
 	struct ev_writer *w = ev_writer_new(dir, log_dir);
@@ -249,8 +254,8 @@ static void what_was_made_is_kept_until_it_is_in_the_log(void **state)
 {
 	(void)state;
 	assert_int_equal(boot_after_refusal(1, false), 'b');
-	put_file(1, 1);                                     /* as it was entered */
-	assert_int_equal(boot_after_refusal(2, true), 'c'); /* and made anew of another file */
+	put_file(1, 1);                                     /* put back as it was entered */
+	assert_int_equal(boot_after_refusal(2, true), 'c'); /* computed again for another file */
 }
 
 static void it_is_tried_ever_more_rarely(void **state)
@@ -312,7 +317,7 @@ static void a_secret_that_is_not_whole_is_refused(void **state)
 	}
 }
 
-/* Not the one on which it is entered: files wait where the log is off. */
+/* Not of the day on which it is entered: files wait while the log is off. */
 static void a_secret_is_of_the_day_on_which_its_interval_ended(void **state)
 {
 	struct ev_entered v;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The byte budget of bwlimit-export, and what it keeps over restarts. */
+/* The byte budget of bwlimit-export, and what it remembers over restarts. */
 #include "tests/unit/test.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void a_window_lets_its_bytes_out_and_not_one_more(void **state)
 	assert_true(budget_take(&b, 400, 6 * S));
 	assert_false(budget_take(&b, 1, 15 * S - 1));
 	assert_true(budget_take(&b, 1000, 15 * S));
-	/* whoever asks all the time has a window's bytes more than the windows that went by */
+	/* constant requests get at most one window more than the windows that passed */
 	for (uint64_t t = 15 * S; t < 115 * S; t += S / 7)
 		out += budget_take(&b, 100, t) ? 100 : 0;
 	assert_in_range(out, 9000, 10000);
@@ -36,7 +36,7 @@ static void a_clock_that_goes_back_or_a_reboot_gives_nothing(void **state)
 	budget_set(&b, 1000, 10 * S);
 	assert_true(budget_take(&b, 1000, 100 * S));
 	assert_false(budget_take(&b, 1, 50 * S));
-	b.at_ns = 0; /* another boot: its clock says nothing of this window */
+	b.at_ns = 0; /* another boot: its clock cannot be compared with this window */
 	assert_false(budget_take(&b, 1, 7000 * S));
 	assert_false(budget_take(&b, 1, 7009 * S));
 	assert_true(budget_take(&b, 1, 7010 * S));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Intervals are written to a file: each once, whatever ends in between; what the budget withholds
- * is reported.
+ * Each interval is written to a file once, even if the process ends in between. What the budget
+ * withholds is reported.
  */
 #include "tests/unit/test.h"
 #include <stdio.h>
@@ -68,7 +68,7 @@ static struct outlet_conf conf(bool json, uint64_t budget)
 	return c;
 }
 
-/* All that there is; how many intervals. */
+/* Writes everything that is there. Returns how many intervals. */
 static unsigned run(const struct outlet_conf *c)
 {
 	struct bwl_err e = { 0 };
@@ -146,14 +146,17 @@ static void what_was_begun_in_a_file_is_cut_off_and_written_once(void **state)
 	interval(2, 3);
 	assert_int_equal(run(&c), 1);
 	whole = size();
-	/* killed with all of interval 2 written and not noted: */
+	/* killed after interval 2 was written but before that was noted */
 	assert_int_equal(state_load(keeps, boot, &s, &e), 0);
 	s.next = 2;
 	s.begun = true;
 	s.file_bytes = (uint64_t)whole - 300;
 	assert_int_equal(state_save(keeps, boot, &s, &e), 0);
 	assert_int_equal(run(&c), 1);
-	/* templates of the third process, and the same interval in place of the last 300 bytes */
+	/*
+	 * the third process wrote its templates, and the same interval in place of the last 300
+	 * bytes
+	 */
 	assert_int_equal(run(&c), 0);
 	assert_int_equal(state_load(keeps, boot, &s, &e), 0);
 	assert_int_equal(s.file_bytes, size());
@@ -172,7 +175,7 @@ static void a_file_that_is_not_ours_is_not_cut(void **state)
 	assert_int_equal(run(&c), 1);
 	assert_int_equal(state_load(keeps, boot, &s, &e), 0);
 	assert_true(s.file_bytes && s.file_inode);
-	/* Another one in its place, and a larger one. */
+	/* A larger file of somebody else in its place. */
 	memset(theirs, 'x', sizeof(theirs));
 	theirs[sizeof(theirs) - 1] = '\n';
 	snprintf(other, sizeof(other), "%s.new", c.way.path);
@@ -225,7 +228,7 @@ static void what_the_budget_has_no_room_for_is_withheld_and_told(void **state)
 	assert_int_equal(run(&c), 1);
 	assert_int_equal(count("\"withheld_flows\":0"), 1);
 	interval(2, 100);
-	assert_int_equal(run(&c), 1); /* its rows are withheld, it is named */
+	assert_int_equal(run(&c), 1); /* its rows are withheld, but the interval is named */
 	assert_int_equal(count("\"withheld_flows\":100"), 1);
 	assert_int_equal(count("\"unsent_frames\":200"), 1);
 	assert_int_equal(count("\"kind\":\"flow\""), 2);
