@@ -19,7 +19,7 @@ static void what_is_said_in_any_time_is_at_most_what_it_may_be(void **state)
 			bwl_budget_spend(&b, 7);
 			said += 7;
 		}
-		/* One answer may go beyond what is left. */
+		/* One answer may exceed the rest of the budget. */
 		assert_true(said <= 100 + 7 + (now_ns - 5 * S) * 10 / S);
 	}
 	assert_true(said >= (now_ns - 5 * S) * 10 / S);

@@ -38,7 +38,7 @@ static void what_is_said_is_as_the_schema_has_it(void **state)
 	p.was = BWL_ETCD_ANY;
 	bwl_etcd_say_txn(&o, &p, 1);
 	SAID(&o, "\x12\x0a\x12\x08\x0a\x01k\x12\x01v\x18\x05");
-	/* made at revision 9, and nothing is changed */
+	/* compares create_revision with 9, and changes nothing */
 	p = (struct bwl_etcd_put){
 		.key = "k", .op = BWL_ETCD_COMPARE, .was = BWL_ETCD_ANY, .created = 9
 	};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is known of a fleet's numbers, and how it is reported. */
+/* What is known of a fleet's numbers, and how they are reported. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +182,7 @@ static void a_theft_through_all_doors_takes_what_their_sum_needs(void **state)
 	for (unsigned i = 0; i < 10; i++) {
 		snprintf(name, sizeof(name), "t%u", i);
 		t[i] = add(&s, name);
-		exfil(&s, t[i], i < 9 ? 1e6 : 91e6); /* in all 100 MB/s */
+		exfil(&s, t[i], i < 9 ? 1e6 : 91e6); /* 100 MB/s in all */
 	}
 	assert_ptr_equal(t[0]->curve, t[1]->curve);
 	assert_int_equal(t[0]->curve->users, 9);
@@ -234,7 +234,7 @@ static void a_tray_of_which_nothing_is_known_is_told_and_nothing_is_never(void *
 	model_set_done(&s);
 }
 
-/* Whatever a tray says: it is refused, or it is within bounds. */
+/* Whatever a tray sends is refused or stays within bounds. */
 static void nothing_that_a_tray_says_takes_more_than_its_place(void **state)
 {
 	static const char *const bad[] = {
@@ -269,7 +269,7 @@ static void nothing_that_a_tray_says_takes_more_than_its_place(void **state)
 	say(&s, t, "nothing");
 	model_take_cosigned(t, "\n\xe2\x80\x94 nobody AAAA", 17);
 	assert_int_equal(t->cosigned_s, 0);
-	/* A hundred thousand names, for ever new ones. */
+	/* A hundred thousand names, all different. */
 	for (unsigned i = 0; i < 100; i++) {
 		json_array_clear(many);
 		for (unsigned k = 0; k < 1000; k++) {
@@ -363,7 +363,7 @@ static void sums_are_of_labels_and_zones_with_the_worst_tray(void **state)
 	model_set_done(&s);
 }
 
-/* Four trays of 1000 have the version before, and of another policy nobody is late. */
+/* Four of 1000 trays have the previous version. A tray with another policy is not late. */
 static void who_is_late_is_counted_over_the_fleet_and_comes_after_whatever_is_worse(void **state)
 {
 	struct model_set s = { 0 };
@@ -400,7 +400,7 @@ static void who_is_late_is_counted_over_the_fleet_and_comes_after_whatever_is_wo
 	assert_string_equal(text(o, "trays", 1, "tray"), "t009");
 	assert_string_equal(text(o, "trays", 5, "tray"), "t000");
 	json_decref(o);
-	/* Of one tray alone: it is late, though nobody else is meant. */
+	/* Asked about alone, the tray is still late. */
 	q.choice.tray = "t259";
 	o = model_status(&q);
 	assert_int_equal(json_integer_value(json_object_get(o, "late_count")), 1);
@@ -430,14 +430,14 @@ static void what_is_closed_is_told_with_since_when_and_what_opens_it(void **stat
 	say(&s, c, "{\"tray\": \"c\", \"closed\": [], \"closed_count\": 0, \"alarms\": []}");
 	o = model_closures(&q);
 	assert_int_equal(json_integer_value(json_object_get(o, "closure_count")), 5);
-	/* All of a tray first, then the newest. */
+	/* A whole tray comes first, then the newest closure. */
 	assert_string_equal(text(o, "closures", 0, "closure"), "stopped");
 	assert_string_equal(text(o, "closures", 0, "tray"), "b");
 	assert_string_equal(text(o, "closures", 0, "closed_at"), "2026-11-22T18:10:00Z");
 	assert_non_null(strstr(text(o, "closures", 0, "todo"),
 			       "bwlimit-ctl policy sign b.yaml --key YOUR.pem --fleet hall"));
 	assert_non_null(strstr(text(o, "closures", 0, "todo"), "--lifts stop"));
-	/* What a shell would act on is not to be typed. */
+	/* No command is suggested if a shell could act on the name. */
 	assert_string_equal(text(o, "closures", 1, "peer"), "x; reboot");
 	assert_null(text(o, "closures", 1, "todo"));
 	assert_string_equal(text(o, "closures", 2, "peer"), "log");
@@ -445,8 +445,8 @@ static void what_is_closed_is_told_with_since_when_and_what_opens_it(void **stat
 	assert_non_null(strstr(text(o, "closures", 2, "todo"),
 			       "--audience tray:a --name base --number 5 --for 30d --opens log"));
 	assert_null(text(o, "closures", 3, "closed_at"));
-	assert_null(text(o, "closures", 4, "peer")); /* three more, that it had no room to name */
-	/* Documents that some have not. */
+	assert_null(text(o, "closures", 4, "peer")); /* three more, without names */
+	/* Documents that some trays lack. */
 	assert_string_equal(text(o, "unacknowledged", 0, "document"), "revocation/r1");
 	assert_string_equal(text(o, "unacknowledged", 0, "lack"), "missing");
 	assert_true(number(o, "unacknowledged", 0, "tray_count") == 2);
@@ -457,7 +457,7 @@ static void what_is_closed_is_told_with_since_when_and_what_opens_it(void **stat
 	assert_int_equal(json_array_size(json_object_get(o, "closures")), 0);
 	assert_int_equal(json_array_size(json_object_get(o, "unacknowledged")), 0);
 	json_decref(o);
-	/* A status that is none says nothing of it any more. */
+	/* After an invalid status nothing more is known of the tray's closures. */
 	q.choice.tray = "a";
 	say(&s, a, "nothing");
 	o = model_closures(&q);
@@ -474,7 +474,7 @@ static void certificates_that_end_soon_are_counted_and_the_first_is_named(void *
 	json_t *o;
 
 	(void)state;
-	(void)c; /* of which nothing is known */
+	(void)c; /* nothing is known of it */
 	a->cert_end_s = WALL + 29 * 86400;
 	b->cert_end_s = WALL + 31 * 86400;
 	o = model_status(&q);
@@ -486,7 +486,7 @@ static void certificates_that_end_soon_are_counted_and_the_first_is_named(void *
 	assert_true(json_is_null(json_object_get(json_array_get(json_object_get(o, "trays"), 2),
 						 "certificate_ends_in_s")));
 	json_decref(o);
-	b->cert_end_s = WALL - 5; /* over */
+	b->cert_end_s = WALL - 5; /* ended */
 	o = model_status(&q);
 	assert_int_equal(json_integer_value(json_object_get(o, "ending_certificate_count")), 2);
 	assert_string_equal(json_string_value(json_object_get(o, "first_certificate_tray")), "b");
@@ -522,7 +522,7 @@ static void of_ten_thousand_closures_the_list_is_short_and_the_count_is_not(void
 	model_set_done(&s);
 }
 
-/* One whose word is in doubt is said to be so, counts as an alarm, and is not fresh. */
+/* A tray whose status is in doubt is marked so, counts as an alarm, and is not fresh. */
 static void whose_status_nobody_can_judge_or_comes_late_is_no_word_of_now(void **state)
 {
 	static const char said[] =
@@ -540,11 +540,11 @@ static void whose_status_nobody_can_judge_or_comes_late_is_no_word_of_now(void *
 	for (unsigned i = 0; i < 4; i++) {
 		json_t *o, *row;
 
-		if (i == 1) { /* as it was signed, and nothing came since */
+		if (i == 1) { /* a signed status, and nothing has come since */
 			t->by.named = true;
 			t->last = (struct status_last){ .number = 1,
 							.said_s = WALL - STATUS_LATE_S - 1 };
-		} else if (i == 2) { /* it is off: that is no alarm of its status */
+		} else if (i == 2) { /* the tray is off: no alarm because of its status */
 			t->alive = false;
 		} else if (i == 3) {
 			t->alive = true;

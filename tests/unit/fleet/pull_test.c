@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which tray is asked when, with the test's own clock and transport. */
+/* When each tray is asked, with the test's own clock and transport. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,18 +112,18 @@ static void a_fleet_is_asked_evenly_and_who_does_not_answer_seldom(void **state)
 		net.now_ns += PULL_S / 20;
 	}
 	assert_int_equal(net.most, PULL_AT_ONCE);
-	assert_int_equal(net.asked[0], 0); /* it serves nothing */
+	assert_int_equal(net.asked[0], 0); /* it has no address */
 	for (unsigned i = 1; i < TRAYS; i++) {
 		if (i % 10 == 7) {
 			assert_in_range(net.asked[i], 10, 20);
 			continue;
 		}
-		/* Three documents a round, a round in 30 s and what it takes. */
+		/* Three documents per round; a round every 30 s plus the time that it takes. */
 		assert_in_range(net.asked[i], 3 * 100, 4 * 135);
 		assert_in_range(net.exfil[i], 5, 7);
 		assert_true(net.now_ns - net.last_ns[i] < 40 * PULL_S);
 	}
-	/* Not all in the same second: in the last ten of them, some in each. */
+	/* Requests are spread: some in each of the last ten seconds. */
 	for (unsigned second = 0; second < 10; second++) {
 		unsigned n = 0;
 

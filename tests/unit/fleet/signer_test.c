@@ -42,7 +42,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* By the tray's clock, and so long after its boot. */
+/* said_s: by the tray's clock; up_s: since its boot. */
 static char *text_at(const char *tray, unsigned number, unsigned closed, int64_t said_s,
 		     int64_t up_s)
 {
@@ -60,7 +60,7 @@ static char *text_of(const char *tray, unsigned number, unsigned closed)
 	return text_at(tray, number, closed, now.wall_s, (int64_t)(now.ns / SECOND) - 4000);
 }
 
-/* Signed by k, in an envelope of that fleet and tray; k NULL: as it is. */
+/* Signs the payload by k, in an envelope of that fleet and tray. k NULL: leaves it unsigned. */
 static char *say(const struct bwl_key *k, const char *fleet, const char *tray, char *payload)
 {
 	char *text;
@@ -73,7 +73,7 @@ static char *say(const struct bwl_key *k, const char *fleet, const char *tray, c
 	return text;
 }
 
-/* Takes what was said. */
+/* Takes a status. */
 static int take_by(const struct status_signer *who, char *text, struct tray_status *ret)
 {
 	int r;
@@ -140,10 +140,10 @@ static void what_anybody_else_says_in_its_name_is_refused(void **state)
 	refused(say(other, "hall-3", "tray-7", text_of("tray-7", 11, 0)), "another key");
 	refused(say(key, "hall-3", "tray-8", text_of("tray-8", 11, 0)), "another fleet or tray");
 	refused(say(key, "hall-4", "tray-7", text_of("tray-7", 11, 0)), "another fleet or tray");
-	/* the envelope is this tray's, and what is in it is not */
+	/* the envelope is this tray's, its content is another tray's */
 	refused(say(key, "hall-3", "tray-7", text_of("tray-8", 11, 0)), "cannot be read");
 	refused(strdup("{\"payloadType\": \"\"}"), "JSON");
-	/* each letter of the payload and of the signature */
+	/* each letter of the payload */
 	at = strstr(text, "\"payload\"") + 12;
 	for (char *p = at; *p != '"'; p++) {
 		char was = *p;
@@ -152,10 +152,10 @@ static void what_anybody_else_says_in_its_name_is_refused(void **state)
 		assert_int_equal(take(strdup(text)), -EKEYREJECTED);
 		*p = was;
 	}
-	/* nothing of all that spoils what the tray itself says then */
+	/* none of that harms the tray's own next status */
 	assert_int_equal(take(text), 0);
 	assert_string_equal(word(), "signed");
-	/* and the key's own word is worth nothing where another fleet is meant */
+	/* the key's own signature is not valid for another fleet */
 	snprintf(fleet.fleet, sizeof(fleet.fleet), "hall-4");
 	assert_int_equal(take_by(&fleet, mine(12, 3), &(struct tray_status){ 0 }), -EKEYREJECTED);
 	assert_false(status_signer_is(&fleet, &by));
@@ -171,14 +171,14 @@ static void what_it_said_before_is_refused_and_a_copy_is_no_sign_of_life(void **
 	refused(mine(10, 4), "older");
 	refused(mine(9, 0), "older");
 	refused(say(key, "hall-3", "tray-7", strdup("{\"tray\": \"tray-7\"}")), "no number");
-	/* a copy of its newest does not make that good */
+	/* a copy of the newest status does not make up for that */
 	assert_int_equal(take(mine(10, 3)), 1);
 	assert_string_equal(word(), "refused");
 	assert_int_equal(take(mine(11, 3)), 0);
 	assert_string_equal(word(), "signed");
 }
 
-/* What a thief of its bwlimit-sync can do: hand on what it said, in order, and later and later. */
+/* A thief of the tray's bwlimit-sync can pass on its statuses in order, but later and later. */
 static void what_comes_later_and_later_is_late_by_the_readers_clock(void **state)
 {
 	(void)state;
@@ -197,13 +197,13 @@ static void what_comes_later_and_later_is_late_by_the_readers_clock(void **state
 	assert_non_null(strstr(e.text, "198 s late"));
 	assert_int_equal(take(mine(1000, 0)), 0);
 	assert_string_equal(word(), "signed");
-	pass(STATUS_LATE_S); /* and nothing more comes */
+	pass(STATUS_LATE_S); /* nothing more comes */
 	assert_string_equal(word(), "signed");
 	pass(1);
 	assert_string_equal(word(), "late");
 }
 
-/* The same where the tray's clock is far ahead, which hides it: by the time since its boot. */
+/* If the tray's clock is far ahead and hides the delay, the time since its boot reveals it. */
 static void what_comes_later_and_later_is_late_whatever_the_trays_clock_says(void **state)
 {
 	(void)state;
@@ -212,23 +212,26 @@ static void what_comes_later_and_later_is_late_whatever_the_trays_clock_says(voi
 			take(say(key, "hall-3", "tray-7",
 				 text_at("tray-7", 10 + i, 0, 1800009000 + i * 30, 1000 + i * 30))),
 			0);
-		/* a clock that is slow by one in a thousand is no thief */
+		/* a clock may be slow by 1/1000 */
 		assert_string_equal(word(),
 				    i * 2 - i * 32 / 1000 > STATUS_LATE_S ? "late" : "signed");
 		pass(32);
 	}
-	/* It has booted anew: nothing is known of that boot. */
+	/* It has booted again: nothing is known of the new boot. */
 	assert_int_equal(
 		take(say(key, "hall-3", "tray-7", text_at("tray-7", 1000, 0, 1800009000, 20))), 0);
 	assert_string_equal(word(), "signed");
-	/* And one that does not say when is late. */
+	/* A status without a time is late. */
 	assert_int_equal(take(say(key, "hall-3", "tray-7",
 				  strdup("{\"tray\": \"tray-7\", \"number\": 1001}"))),
 			 0);
 	assert_string_equal(word(), "late");
 }
 
-/* Nobody knows by which key it signs, or whether by any: nothing is taken, signed or not. */
+/*
+ * It is not known by which key the tray signs, or whether it signs at all. Nothing is taken, signed
+ * or not.
+ */
 static void where_its_enrolment_cannot_be_judged_nothing_is_taken(void **state)
 {
 	struct status_signer unjudged;
@@ -248,12 +251,12 @@ static void where_its_enrolment_cannot_be_judged_nothing_is_taken(void **state)
 		assert_string_equal(status_signature_word(status_worth(&unjudged, &last, &now)),
 				    "unjudged");
 	}
-	/* When there is one that can be judged, what it says counts again. */
+	/* With an enrolment that can be judged, its statuses count again. */
 	assert_int_equal(take(mine(11, 3)), 0);
 	assert_string_equal(word(), "signed");
 }
 
-/* No enrolment names a key: whatever is said is taken, as ever, and never called signed. */
+/* No enrolment names a key: every status is taken, as before, and none is called signed. */
 static void without_a_key_nothing_is_called_signed(void **state)
 {
 	static const struct status_signer nobody;
@@ -264,7 +267,7 @@ static void without_a_key_nothing_is_called_signed(void **state)
 	assert_int_equal(s.closed, 5);
 	assert_false(s.is_signed);
 	assert_string_equal(status_signature_word(status_worth(&nobody, &last, &now)), "unsigned");
-	/* Who signs was enrolled with a key: the store has not that enrolment. */
+	/* A tray that signs was enrolled with a key, but the store lacks that enrolment. */
 	assert_int_equal(take_by(&nobody, mine(10, 3), &s), -EKEYREJECTED);
 	assert_int_equal(s.closed, 5);
 	assert_string_equal(e.id, "status-unjudged");
@@ -273,7 +276,7 @@ static void without_a_key_nothing_is_called_signed(void **state)
 	assert_int_equal(s.closed, 0);
 }
 
-/* A checkpoint is signed by the same key: neither is the other. */
+/* A checkpoint is signed by the same key, but it is not a status, nor the reverse. */
 static void no_checkpoint_is_a_status(void **state)
 {
 	struct bwl_checkpoint c = { .origin = "bwlimit/tray-7", .size = 1 };

@@ -33,8 +33,7 @@ static void a_status_is_read(void **state)
 	assert_non_null(status_refuses(&s, "policy/base", 5));
 	assert_null(status_refuses(&s, "policy/base", 4));
 	assert_string_equal(s.refused[0].id, "signed-old");
-	assert_string_equal(s.refused[0].text,
-			    "x???y"); /* what a terminal would act on is not shown */
+	assert_string_equal(s.refused[0].text, "x???y"); /* control characters are replaced */
 	assert_int_equal(taken.n, 1);
 	assert_string_equal(taken.doc[0].what, "policy/base");
 	assert_int_equal(taken.doc[0].digest[31], 0xab);
@@ -49,7 +48,7 @@ static void a_status_is_read(void **state)
 	assert_int_equal(s.checkpoint.size, 1);
 	assert_string_equal(s.checkpoint.origin, "bwlimit/tray-7");
 	assert_string_equal(s.key.name, "bwlimit/tray-7");
-	assert_int_equal(strlen(s.note), strlen(NOTE) - 5); /* \\n is one byte there */
+	assert_int_equal(strlen(s.note), strlen(NOTE) - 5); /* each \\n is one byte in s.note */
 	assert_int_equal(s.proof_from, 5);
 	assert_int_equal(s.nproof, 1);
 	assert_int_equal(s.ledger_seq, 3);

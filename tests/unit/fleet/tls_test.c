@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages about certificates and revocation lists that were read, and when a list has expired. */
+/* Messages about certificates and revocation lists that were read, and the end of a list. */
 #include <string.h>
 #include "fleet/http/tls.h"
 #include "../test.h"

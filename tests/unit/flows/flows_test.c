@@ -53,7 +53,7 @@ static struct flows_facts facts(void)
 				     .is_host = is_host };
 }
 
-/* The kind-th line of text that is of that kind, from 0; the caller drops it. */
+/* Line number n (from 0) of that kind in text. The caller drops the reference. */
 static json_t *line(const char *text, const char *kind, unsigned n)
 {
 	const char *at = text, *end;
@@ -201,7 +201,7 @@ static void a_byte_too_few_or_between_two_intervals_is_told(void **state)
 	was.after.drop_bytes--;
 	assert_false(balances(&count, &f, why));
 	assert_non_null(strstr(why, "between two intervals"));
-	was.cpu = 1; /* another CPU's says nothing of this one */
+	was.cpu = 1; /* a counter of another CPU is not compared */
 	assert_true(balances(&count, &f, why));
 }
 
@@ -218,7 +218,7 @@ static void what_is_missing_has_a_name(void **state)
 	assert_false(flows_gap(NULL, &first, 0, gap, sizeof(gap)));
 	assert_true(flows_gap(NULL, &now, 0, gap, sizeof(gap)));
 	assert_non_null(strstr(gap, "intervals 1 to 8"));
-	/* others, and nobody closed those before */
+	/* new tables, and the previous ones were not closed */
 	now = (struct flows_id){ "b007", 78, 1, false };
 	assert_true(flows_gap(&was, &now, 77, gap, sizeof(gap)));
 	assert_non_null(strstr(gap, "after their interval 5"));
@@ -238,10 +238,10 @@ static void tables_that_came_and_went_while_nobody_read_are_named(void **state)
 	assert_non_null(strstr(gap, "came and went"));
 	assert_false(flows_gap(&was, &now, 77, gap, sizeof(gap)));
 	assert_true(flows_gap(NULL, &now, 78, gap, sizeof(gap)));
-	strcpy(now.boot, "b008"); /* since the boot, too */
+	strcpy(now.boot, "b008"); /* also if they went since the boot */
 	assert_true(flows_gap(&was, &now, 78, gap, sizeof(gap)));
 	now = was;
-	now.interval++; /* of the same tables nothing is missing, whatever was before them */
+	now.interval++; /* the same tables: nothing is missing, whatever came before them */
 	assert_false(flows_gap(&was, &now, 76, gap, sizeof(gap)));
 }
 
@@ -257,7 +257,7 @@ static void of_a_counter_the_greater_is_kept(void **state)
 	b.count = &two;
 	assert_int_equal(flows_known_learn(&k, &b), 0);
 	assert_int_equal(k.n, 2);
-	one.after.frames = 11; /* of the programs of before, which the tables of before tell */
+	one.after.frames = 11; /* by the old programs, as the old tables report */
 	b.count = &one;
 	assert_int_equal(flows_known_learn(&k, &b), 0);
 	assert_int_equal(flows_known_find(&k, 7, 0)->after.frames, 12);
@@ -269,7 +269,10 @@ static void of_a_counter_the_greater_is_kept(void **state)
 	flows_known_free(&k);
 }
 
-/* Their packets are in the sum of all; their counters moved, and no interval of theirs says so. */
+/*
+ * Such packets appear only in the total: their peers' counters moved, but no interval of theirs
+ * says so.
+ */
 static void counters_of_peers_without_a_place_are_forgotten(void **state)
 {
 	struct bwl_book_cpu one = { .peer = 7, .after = { 12, 100, 0, 0 } },
@@ -285,7 +288,7 @@ static void counters_of_peers_without_a_place_are_forgotten(void **state)
 	assert_int_equal(flows_known_learn(&k, &b), 0);
 	assert_null(flows_known_find(&k, 7, 0));
 	assert_non_null(flows_known_find(&k, 8, 0));
-	b = (struct bwl_book){ 0 }; /* nobody knows whether there were such packets */
+	b = (struct bwl_book){ 0 }; /* not known whether there were such packets */
 	assert_int_equal(flows_known_learn(&k, &b), 0);
 	assert_int_equal(k.n, 0);
 	flows_known_free(&k);
@@ -393,7 +396,7 @@ static int put(struct flows_store *s, uint32_t interval, size_t size)
 	return r;
 }
 
-/* An interval of n flows, each a line of 1000 bytes. */
+/* An interval with n flows; each is a line of 1000 bytes. */
 static int put_flows(struct flows_store *s, uint32_t interval, unsigned n)
 {
 	struct flows_id id = { "b007", 77, interval, false };
@@ -470,10 +473,10 @@ static void the_oldest_makes_room_and_the_newest_stays(void **state)
 	numbers(&from, &to, &n);
 	assert_int_equal(to, 100);
 	assert_int_equal(from, 100 - n + 1);
-	assert_in_range(n, 25, 33); /* of 32 KiB on the disk, not of 30 000 bytes */
+	assert_in_range(n, 25, 33); /* each takes 32 KiB on disk, not 30 000 bytes */
 	assert_in_range(flows_store_bytes(s, &n), 1 << 19, 1 << 20);
 	flows_store_close(s);
-	s = open_store(4096); /* smaller than one: that one stays */
+	s = open_store(4096); /* less than one interval's size: one stays */
 	assert_int_equal(flows_store_newest(s)->interval, 100);
 	assert_int_equal(flows_store_next(s), 101);
 	assert_int_equal(put(s, 101, 30000), 0);
@@ -483,7 +486,7 @@ static void the_oldest_makes_room_and_the_newest_stays(void **state)
 	flows_store_close(s);
 }
 
-/* A port spray does not wash away what older intervals say of peers. */
+/* A host that uses many ports cannot push out what older intervals say about peers. */
 static void flows_of_the_oldest_go_before_any_interval_does(void **state)
 {
 	struct flows_store *s = open_store(1 << 20);
@@ -524,7 +527,7 @@ static void flows_of_the_oldest_go_before_any_interval_does(void **state)
 	json_decref(o);
 	free(text);
 	flows_store_close(s);
-	s = open_store(1 << 20); /* it knows where it was */
+	s = open_store(1 << 20); /* it resumes where it was */
 	assert_int_equal(put_flows(s, 101, 90), 0);
 	flows_store_lost(s, &thinned, &dropped);
 	assert_in_range(thinned, 0, 3);
@@ -538,7 +541,7 @@ static void flows_of_the_oldest_go_before_any_interval_does(void **state)
 	flows_store_close(s);
 }
 
-/* And what a killed writer left is cleared away; what is not ours stays. */
+/* What a killed writer left is also removed; other files stay. */
 static void a_full_disk_takes_the_oldest_and_never_all(void **state)
 {
 	struct flows_store *s;
@@ -550,15 +553,15 @@ static void a_full_disk_takes_the_oldest_and_never_all(void **state)
 	(void)state;
 	if (mount("none", dir, "tmpfs", 0, "size=400k"))
 		skip();
-	s = open_store(1 << 30); /* by its own bound there is room */
+	s = open_store(1 << 30); /* the limit leaves room, the disk does not */
 	for (i = 1; i <= 40; i++)
 		assert_int_equal(put(s, (uint32_t)i, 30000), 0);
 	numbers(&from, &to, &n);
 	assert_int_equal(to, 40);
 	assert_in_range(n, 5, 13);
-	assert_int_not_equal(put(s, 41, 1 << 20), 0); /* for which there never is room */
+	assert_int_not_equal(put(s, 41, 1 << 20), 0); /* never fits */
 	numbers(&from, &to, &kept);
-	assert_int_equal(kept, n); /* nothing goes for nothing */
+	assert_int_equal(kept, n); /* nothing was deleted in vain */
 	assert_int_equal(to, 40);
 	assert_int_equal(flows_store_newest(s)->interval, 40);
 	assert_int_equal(put(s, 41, 3000), 0);

@@ -38,9 +38,9 @@ static void the_file_stays_within_its_bound_and_the_newest_stays(void **state)
 	get("p7", now.wall_s - 3600, now.wall_s, 3600, &x);
 	assert_true(x.v[HIST_SENT] > 3000000);
 	get("p7", T0, T0 + 3600, 3600, &x);
-	assert_int_equal(x.v[HIST_SENT], 0); /* the oldest went */
+	assert_int_equal(x.v[HIST_SENT], 0); /* the oldest was deleted */
 	die();
-	open_db((uint64_t)bound / 2); /* a smaller bound holds from then on */
+	open_db((uint64_t)bound / 2); /* a smaller limit applies from now on */
 	begin("era", 0);
 	tend();
 	tend();
@@ -71,7 +71,7 @@ static void seconds_give_way_before_minutes_do(void **state)
 	flush();
 	tend();
 	get("p7", T0, T0 + 1200, 1200, x);
-	assert_int_equal(x[0].v[HIST_SENT], counter[7]); /* all of it is there still */
+	assert_int_equal(x[0].v[HIST_SENT], counter[7]); /* all of it is still there */
 	get("p7", now.wall_s - 60, now.wall_s, 1, x);
 	for (i = 0; i < 60; i++)
 		assert_int_equal(x[i].v[HIST_SENT], 1000007);
@@ -93,12 +93,12 @@ static void a_reader_and_the_writer_do_not_wait_for_each_other(void **state)
 	flush();
 	memset(&x, 0, sizeof(x));
 	assert_int_equal(hist_reader_get(r, "p0", "", T0, T0 + 60, 60, &x, &damaged, &e), 0);
-	assert_int_equal(x.v[HIST_SENT], 20000); /* one moment */
+	assert_int_equal(x.v[HIST_SENT], 20000); /* one consistent moment */
 	hist_reader_close(r);
 	assert_int_equal(all(), 40000);
 }
 
-/* Whatever is turned over in the file: set aside, or read; the next history is whole. */
+/* A file with any damage is set aside or read, and the next history is complete. */
 static void a_damaged_file_is_set_aside(void **state)
 {
 	char path[100], bad[110];
@@ -127,7 +127,7 @@ static void a_damaged_file_is_set_aside(void **state)
 		if (hist_db_open(dir, BIG, &db, &aside, &e))
 			fail_msg("%s", e.text);
 		r = hist_recorder_new(db, "era", 0, now, &rec, &e);
-		if (!r) { /* damage that lies deeper is met later */
+		if (!r) { /* deeper damage is found later */
 			pass(1);
 			counter[0] += 1000;
 			if (hist_recorder_look(rec, now))

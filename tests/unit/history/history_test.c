@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The history with the test's clocks and counters: what it returns is the growth of the counters,
- * whatever happens to the agent, the clock, the maps and the file.
+ * The history with the test's clocks and counters. It returns the growth of the counters, whatever
+ * happens to the agent, the clock, the maps and the file.
  */
 #include "rig.h"
 
@@ -36,13 +36,13 @@ static void what_was_not_written_is_found_after_a_restart(void **state)
 	run(5, 1000); /* not written */
 	die();
 	pass(5);
-	counter[0] += 5000; /* nobody looked */
+	counter[0] += 5000; /* no agent looked */
 	open_db(BIG);
 	begin("era", 1000 * SECOND);
 	run(10, 1000);
 	flush();
 	assert_int_equal(all(), counter[0]);
-	get("p0", T0, T0 + 40, 1, x); /* evenly: no second has more than passed in one */
+	get("p0", T0, T0 + 40, 1, x); /* spread evenly over the seconds */
 	for (i = 0; i < 30; i++)
 		assert_int_equal(x[i].v[HIST_SENT], 1000);
 }
@@ -80,7 +80,7 @@ static void other_maps_count_anew_and_nothing_is_negative_or_double(void **state
 	flush();
 	die();
 	pass(60);
-	counter[0] = 0; /* a boot */
+	counter[0] = 0; /* a reboot */
 	now.boot_ns = 20 * SECOND;
 	open_db(BIG);
 	begin("era 2", 15 * SECOND);
@@ -89,7 +89,7 @@ static void other_maps_count_anew_and_nothing_is_negative_or_double(void **state
 	run(15, 1000);
 	flush();
 	assert_int_equal(all(), before + counter[0]);
-	die(); /* and back to maps of which nothing is known any more */
+	die(); /* and then maps of which nothing is known */
 	now.boot_ns = 60 * SECOND;
 	open_db(BIG);
 	begin("era 3", 50 * SECOND);
@@ -112,7 +112,7 @@ static void counters_of_former_maps_are_no_ones_in_the_next(void **state)
 	die();
 	open_db(BIG);
 	begin("era 2", now.boot_ns);
-	run(3, 10); /* others count first */
+	run(3, 10); /* another peer counts first */
 	flush();
 	die();
 	open_db(BIG);
@@ -130,7 +130,7 @@ static void a_counter_that_falls_within_its_maps_adds_nothing(void **state)
 {
 	(void)state;
 	run(5, 1000);
-	counter[0] -= 300; /* two counters read a moment apart */
+	counter[0] -= 300; /* two counters are read a moment apart */
 	run(1, 0);
 	counter[0] += 300;
 	run(1, 0);
@@ -144,17 +144,17 @@ static void a_history_begun_late_starts_from_then_on(void **state)
 	(void)state;
 	die();
 	remove_files();
-	counter[0] = 123456789; /* since long ago */
+	counter[0] = 123456789; /* counted since long ago */
 	now.boot_ns = 10 * 3600 * SECOND;
 	open_db(BIG);
 	begin("era", SECOND);
 	run(5, 1000);
 	run(20, 1000);
 	flush();
-	assert_int_equal(all(), 24000); /* the first look only says where they are */
+	assert_int_equal(all(), 24000); /* the first look only sets the starting point */
 	die();
 	remove_files();
-	counter[0] = 5000; /* maps of a moment ago: all of it */
+	counter[0] = 5000; /* maps made a moment ago: everything counts */
 	open_db(BIG);
 	begin("era", now.boot_ns - 30 * SECOND);
 	run(5, 1000);
@@ -202,7 +202,7 @@ static void seconds_become_minutes_after_an_hour(void **state)
 	get("p0", T0, T0 + 3600, 60, x);
 	for (i = 0; i < 59; i++)
 		assert_int_equal(x[i].v[HIST_SENT], 60000);
-	get("p0", T0 + 60, T0 + 120, 1, x); /* spread, exactly in sum */
+	get("p0", T0 + 60, T0 + 120, 1, x); /* spread, with an exact sum */
 	for (i = 0, m.v[0] = 0; i < 60; i++) {
 		assert_int_equal(x[i].v[HIST_SENT], 1000);
 		m.v[0] += x[i].v[HIST_SENT];
@@ -248,7 +248,7 @@ static void a_name_that_is_gone_a_month_is_forgotten(void **state)
 	assert_int_equal(hist_reader_get(r, "nobody", "", T0, T0 + 60, 60, &x, &damaged, &e),
 			 -ENOENT);
 	hist_reader_close(r);
-	run(20, 1000); /* and known again when it comes back */
+	run(20, 1000); /* the peer is known again when it comes back */
 	flush();
 	assert_int_equal(sent(now.wall_s - 20, now.wall_s), 20000);
 }

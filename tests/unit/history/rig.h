@@ -140,7 +140,7 @@ static inline void look(void)
 	look_many(1);
 }
 
-/* A second after the other, `bytes` in each. */
+/* Lets that many seconds pass, with `bytes` in each. */
 static inline void run(unsigned seconds, uint64_t bytes)
 {
 	while (seconds--) {

@@ -184,7 +184,7 @@ static void long_sequence_numbers_are_offered_only_in_software(void **state)
 
 static void one_side_asks_and_the_other_answers(void **state)
 {
-	/* tray-7 and tray.3: '-' sorts before '.' */
+	/* '-' sorts before '.', so tray-7 comes before tray.3 */
 	json_t *here = tree_of(HEAD "peers:\n" PEER, &bookworm);
 	json_t *there = tree_of(
 		"version: 1\nnode: tray.3\nuplinks: [p0]\nheartbeat: none\n"
@@ -235,7 +235,7 @@ static void every_key_of_the_policy_arrives(void **state)
 	assert_string_equal(bwl_vici_text(child, "replay_window"), "64");
 	assert_string_equal(bwl_vici_text(child, "copy_ecn"), "yes");
 	assert_string_equal(bwl_vici_text(child, "hw_offload"), "no");
-	/* PPKs: required where there is one, never with the secret itself */
+	/* PPKs: required if there is one; the secret itself is never in it */
 	assert_string_equal(bwl_vici_text(a, "ppk_id"), "site");
 	assert_string_equal(bwl_vici_text(a, "ppk_required"), "yes");
 	assert_string_equal(bwl_vici_text(conn_of(tree, "bwl-b"), "ppk_id"), "");
@@ -269,7 +269,7 @@ static void what_strongswan_cannot_do_is_refused_with_a_way_out(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 256; i++) {
 		snprintf(one, sizeof(one), "%s10.%u.0.0/16", i ? ", " : "", i);
-		if (i != 0) /* 10.0/16 holds the host's own source */
+		if (i != 0) /* 10.0/16 contains the host's own source */
 			strcat(text, one + (i == 1 ? 2 : 0));
 	}
 	strcat(text, ", 172.16.0.0/16] }\n");

@@ -32,7 +32,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* charon's list-sa event of one connection with one child. */
+/* charon's list-sa event: one connection with one child. */
 static void charon_has(struct fixture *f, const char *connection, const char *state,
 		       const char *if_id, const char *spi_in, const char *spi_out)
 {
@@ -57,7 +57,7 @@ static struct bwl_xfrm_sa sa(uint32_t spi)
 	};
 }
 
-/* One look of the kernel's SAs at this one alone. */
+/* One look at the kernel's SAs, which are only this one. */
 static bool look(struct fixture *f, const struct bwl_xfrm_sa *x)
 {
 	bool is;
@@ -134,7 +134,7 @@ static void a_connection_of_somebody_else_keeps_its_own(void **state)
 	charon_has(f, "home", "INSTALLED", "00000007", "d1", "d2");
 	for (int i = 0; i < 3; i++) {
 		assert_false(look(f, &theirs));
-		assert_false(look(f, &left)); /* theirs does not stand for one of ours */
+		assert_false(look(f, &left)); /* theirs does not count as ours */
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SAs and policies in a device: whether it encrypts, drops what has no policy, and XDP may send to
- * it.
+ * SAs and policies in a device: whether it encrypts, whether it drops what has no policy, and
+ * whether XDP may send to it.
  */
 #include "track_rig.h"
 
@@ -23,7 +23,7 @@ static void packet_offload_needs_the_sa_and_the_policy_in_one_device(void **stat
 	tell(f, p);
 	is_open(f);
 	assert_int_equal(f->map[ID].offload, BWL_OFFLOAD_PACKET);
-	/* the kernel never takes these: the policy is in the device */
+	/* the kernel never uses these SAs: the policy is in the device */
 	tell(f, sa(0x101, true));
 	is_open(f);
 	y.sa.offload = BWL_OFFLOAD_CRYPTO;
@@ -87,7 +87,7 @@ static void a_device_that_drops_the_rest_is_told(void **state)
 	d.policy.block = true;
 	tell(f, d);
 	assert_true(is_beneath(f));
-	/* packets would leave by another device */
+	/* packets would leave through another device */
 	bwl_track_peer(f->t, ID, &two, UPLINK + 1);
 	bwl_track_settle(f->t, NOW);
 	assert_false(is_beneath(f));
@@ -103,14 +103,14 @@ static void a_device_that_drops_the_rest_is_told(void **state)
 	tell(f, d);
 	bwl_track_dump_end(f->t);
 	bwl_track_settle(f->t, NOW);
-	assert_false(is_beneath(f)); /* the dump did not name the one of IPv4 */
+	assert_false(is_beneath(f)); /* the dump did not name the policy for IPv4 */
 	tell(f, drop_policy(10, AF_INET, UPLINK));
 	assert_true(is_beneath(f));
 	gone(f, d);
 	assert_false(is_beneath(f));
 	tell(f, d);
 	assert_true(is_beneath(f));
-	/* one in the device that lets out in the clear; key exchange may have one */
+	/* a policy in the device lets packets out in the clear; only key exchange may have one */
 	d = drop_policy(13, AF_INET, UPLINK);
 	d.policy.block = d.policy.sel_all = false;
 	tell(f, d);
@@ -122,7 +122,7 @@ static void a_device_that_drops_the_rest_is_told(void **state)
 	d.policy.offload_ifindex = UPLINK + 1;
 	tell(f, d);
 	assert_true(is_beneath(f));
-	/* a second policy, with its SA in another device; then only that one */
+	/* a second policy and its SA in another device; then only that policy */
 	x.sa.spi = htonl(0x102);
 	x.sa.offload_ifindex = UPLINK + 1;
 	p.policy.index = 2;
@@ -195,7 +195,7 @@ static void xdp_carries_where_all_of_it_holds_and_the_first_that_does_not_is_sai
 	assert_int_equal(f->map[ID].out, UPLINK);
 	assert_true(f->map[ID].next_mac == all.next_mac);
 	way = all;
-	way.next_mac = 0x780000000002ULL; /* it moved */
+	way.next_mac = 0x780000000002ULL; /* the next hop moved */
 	assert_true(carries(f, way, BWL_CARRIED_XDP));
 	assert_true(f->map[ID].next_mac == way.next_mac);
 	bwl_track_lost(f->t);

@@ -132,7 +132,7 @@ static void an_sa_with_another_dpu_is_an_alarm_and_not_used(void **state)
 	assert_int_equal(verdict(f, ID).alarm, BWL_TRACK_SA_REMOTE);
 	gone(f, x);
 	assert_int_equal(verdict(f, ID).alarm, 0);
-	/* inbound, said by the kernel */
+	/* inbound, according to the kernel */
 	other.sa.src = nine;
 	other.sa.dir = BWL_XFRM_IN;
 	tell(f, other);
@@ -142,8 +142,8 @@ static void an_sa_with_another_dpu_is_an_alarm_and_not_used(void **state)
 }
 
 /*
- * Promise 8: the kernel takes what a DPU sends that was removed, whose keys are still there, and
- * the tunnel device sees no more of it than the id, which somebody else has by now.
+ * Promise 8: while a removed DPU's keys are still there, the kernel accepts what it sends. The
+ * tunnel device sees only the id, which another peer may have by now.
  */
 static void an_inbound_sa_of_another_dpu_closes_the_way_in_beside_a_good_one(void **state)
 {
@@ -182,7 +182,7 @@ static void an_inbound_sa_that_anybody_could_use_closes_the_way_in(void **state)
 	assert_false(f->map[ID].flags & BWL_TUN_SA_IN);
 	gone(f, weak);
 	assert_true(f->map[ID].flags & BWL_TUN_SA_IN);
-	/* Without keys it decrypts nothing; nor does what we send with. */
+	/* An SA without keys decrypts nothing; nor does an outbound SA. */
 	larval.sa.src = addr(9);
 	larval.sa.keyed = false;
 	tell(f, larval);
@@ -363,7 +363,9 @@ static void what_another_tracker_left_is_closed(void **state)
 	bwl_track_free(t);
 }
 
-/* Any order of news: the table says what one says that saw only the end, in a dump. */
+/*
+ * After news in any order, the table is the same as one that saw only the final state, in a dump.
+ */
 static void news_and_a_dump_come_to_the_same(void **state)
 {
 	struct fixture *f = *state;

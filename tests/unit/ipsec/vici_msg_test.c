@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* VICI packets: the bytes from strongSwan's own documentation, both ways, and what is refused. */
+/*
+ * VICI packets: encoding and decoding the bytes of strongSwan's documentation, and what is refused.
+ */
 #include "test.h"
 #include <stdlib.h>
 #include <string.h>

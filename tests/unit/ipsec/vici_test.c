@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include "ipsec/vici.h"
 
-#define SHORT_NS 50000000ULL   /* for what must run into its timeout */
-#define LONG_NS 20000000000ULL /* for what must not */
+#define SHORT_NS 50000000ULL   /* a timeout that must be reached */
+#define LONG_NS 20000000000ULL /* a timeout that must not be reached */
 
 /* Accepts one connection and plays a script: for each packet received, the packets to answer. */
 struct fake {
@@ -19,13 +19,13 @@ struct fake {
 	int listener;
 	pthread_t thread;
 	const struct answer *script;
-	char heard[512]; /* the names of what came */
+	char heard[512]; /* the names of the packets received */
 };
 
 struct answer {
-	const char *bytes; /* of all packets, their lengths in front; NULL: hang up */
+	const char *bytes; /* all packets, each with its length in front; NULL: hang up */
 	size_t len;
-	size_t piece; /* sent in pieces of so many bytes; 0: at once */
+	size_t piece; /* bytes per piece that is sent; 0: all at once */
 };
 #define SAY(s)                                                                                     \
 	{                                                                                          \
@@ -34,7 +34,7 @@ struct answer {
 #define END                                                                                        \
 	{                                                                                          \
 		"", 0, 0                                                                           \
-	} /* answers nothing more, until the client hangs up */
+	} /* answers nothing more until the client hangs up */
 
 static bool hear(int fd, struct fake *f)
 {
@@ -141,7 +141,7 @@ static void a_refusal_is_an_error_in_charons_words(void **state)
 	assert_int_equal(bwl_vici_call(v, "load-conn", NULL, NULL, &e), -EREMOTEIO);
 	assert_string_equal(e.text, "charon refuses load-conn: broken");
 	assert_int_equal(bwl_vici_call(v, "dance", NULL, NULL, &e), -EOPNOTSUPP);
-	/* neither is the end of the connection */
+	/* neither error ends the connection */
 	assert_int_equal(bwl_vici_call(v, "stats", NULL, NULL, &e), 0);
 	stop(&f, v);
 }
@@ -209,7 +209,7 @@ static void a_charon_that_stops_in_a_packet_costs_no_more_than_the_timeout(void 
 	v = start(&f, script, SHORT_NS);
 	assert_int_equal(bwl_vici_call(v, "version", NULL, NULL, &e), -ETIMEDOUT);
 	assert_non_null(strstr(e.text, "does not answer"));
-	/* what comes late would be taken for the next answer */
+	/* a late answer would be taken for the next one */
 	assert_int_equal(bwl_vici_call(v, "version", NULL, NULL, &e), -ENOTCONN);
 	stop(&f, v);
 }

@@ -213,7 +213,7 @@ static void reads_news(void **state)
 	assert_int_equal(f.left, 0);
 }
 
-/* The recorded message of that type, in memory that ends where it does. */
+/* The recorded message of that type, in memory that ends where the message ends. */
 static struct nlmsghdr *copy_of(const char *file, uint16_t type, size_t more)
 {
 	struct nlmsghdr *h, *copy;
@@ -287,7 +287,7 @@ static void a_direction_that_the_kernel_tells_is_read(void **state)
 	}
 }
 
-/* In the recorded SA another cipher's name. */
+/* Replaces the cipher's name in the recorded SA. */
 static void ciphers_that_hide_nothing_have_names(void **state)
 {
 	static const struct {
@@ -331,7 +331,7 @@ static void a_name_without_an_end_is_cut(void **state)
 	free(h);
 }
 
-/* Each recorded message cut at each byte is refused, or is a shorter one that says less. */
+/* Each recorded message, truncated at each byte, is refused or read as a shorter one. */
 static void what_is_cut_off_is_refused_or_says_less(void **state)
 {
 	static const char *const files[] = { "sas", "policies", "news" };
@@ -379,7 +379,7 @@ static void a_migration_asks_for_a_dump(void **state)
 	assert_int_equal(m.kind, BWL_XFRM_OTHER);
 }
 
-/* An SA of the dump as it looks on a plain interface, with one attribute more. */
+/* An SA of the dump, as on a plain interface, with one more attribute. */
 static struct bwl_xfrm_msg on_plain(unsigned type, const void *data, size_t len)
 {
 	static uint32_t buf[1024];
@@ -391,7 +391,7 @@ static struct bwl_xfrm_msg on_plain(unsigned type, const void *data, size_t len)
 	open_file(&f, "sas");
 	next(&f);
 	next(&f);
-	h = memcpy(buf, f.h, f.h->nlmsg_len); /* the one without a mark */
+	h = memcpy(buf, f.h, f.h->nlmsg_len); /* the SA without a mark */
 	mnl_attr_for_each(a, h, sizeof(struct xfrm_usersa_info)) if (mnl_attr_get_type(a) ==
 								     XFRMA_IF_ID) *
 		(uint32_t *)mnl_attr_get_payload(a) = BWL_TUN_IF_ID;
