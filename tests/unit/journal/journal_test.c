@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The journal of closures: its bytes, what truncation or a kill leaves, and how a policy is changed
- * by it.
+ * The journal of closures: its bytes, what truncation or a kill leaves, and how it changes a
+ * policy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -98,7 +98,7 @@ static void spill(const char *name, const uint8_t *buf, size_t n)
 	fclose(f);
 }
 
-/* One letter a peer: a 10.1/16, b 10.2/16, w 10/8. */
+/* Three peers with one letter each: a 10.1/16, b 10.2/16, w 10/8. */
 static struct bwl_policy *three_peers(void)
 {
 	static const char *const names[] = { "a", "b", "w" }, *const at[] = { "10.1.0.0/16",
@@ -117,7 +117,7 @@ static struct bwl_policy *three_peers(void)
 	return pol;
 }
 
-/* Would these be closed after a reboot? */
+/* Which peers would be closed after a reboot? */
 static const char *closed_by(const struct bwl_closed *c)
 {
 	struct bwl_policy *pol = three_peers();
@@ -153,14 +153,14 @@ static void what_was_revoked_is_closed_until_it_is_granted(void **state)
 	assert_string_equal(closed_now(), "a");
 	assert_int_equal(write_rec(BWL_J_OPEN, "a", "10.1.0.0/16", NULL), 0);
 	assert_string_equal(closed_now(), "");
-	/* the prefix, whoever has it; the name, wherever it is */
+	/* a prefix is closed whoever has it; a name is closed wherever it is */
 	assert_int_equal(write_rec(BWL_J_CLOSE, "gone", "10.2.3.0/24", NULL), 0);
 	assert_string_equal(closed_now(), "bw");
 	assert_int_equal(write_rec(BWL_J_OPEN, "b", "10.2.0.0/16", NULL), 0);
 	assert_string_equal(closed_now(), "");
 	assert_int_equal(write_rec(BWL_J_CLOSE, "b", "172.16.0.0/16", NULL), 0);
 	assert_string_equal(closed_now(), "b");
-	/* granted elsewhere: only the name */
+	/* granted elsewhere: that opens only the name */
 	assert_int_equal(write_rec(BWL_J_CLOSE, "a", "10.1.0.0/16", NULL), 0);
 	assert_int_equal(write_rec(BWL_J_OPEN, "a", "172.17.0.0/16", NULL), 0);
 	assert_string_equal(closed_now(), "ab");
@@ -229,17 +229,16 @@ static void the_lower_of_file_and_journal_holds(void **state)
 	assert_int_equal(q->grant.window_ns, 3600000000000ULL);
 	assert_int_equal(q->mode, BWL_MODE_POLICE);
 	assert_int_equal(q->expiry_ns, 60000000007ULL);
-	/* What may arrive has a volume, and no rate because the grant had none. */
+	/* `accept` has a volume and no rate, because the grant had none. */
 	q->grant.rate_bps = BWL_NO_RATE;
 	q->accept = (struct bwl_lim){ .present = true, .has_volume = true, .volume = 7 };
 	bwl_closed_lower(&j.closed, pol, 7, 2000000040, true);
 	assert_int_equal(q->accept.rate_bps, 5005000);
 	assert_int_equal(q->accept.volume, 7);
-	q->accept.rate_bps = 20000000; /* its own stays */
+	q->accept.rate_bps = 20000000; /* a rate of its own stays */
 	bwl_closed_lower(&j.closed, pol, 7, 2000000040, true);
 	assert_int_equal(q->accept.rate_bps, 20000000);
-	q->expiry_ns = BWL_NEVER_NS; /* a clock behind the record, or not to be believed, lengthens
-					nothing */
+	q->expiry_ns = BWL_NEVER_NS; /* an early or doubtful clock prolongs nothing */
 	bwl_closed_lower(&j.closed, pol, 7, 1999999999, true);
 	assert_int_equal(q->expiry_ns, 7);
 	q->expiry_ns = BWL_NEVER_NS;
@@ -274,7 +273,7 @@ static void random_step(uint64_t *seed)
 				 0);
 }
 
-/* Bit 0 to 2: a, b, w; bit 3: stopped. */
+/* Returns bits: 0 to 2 for a, b and w; 3 for stopped. */
 static unsigned closures(const uint8_t *log, size_t n, const uint8_t *end, size_t nend,
 			 enum bwl_journal_state *st)
 {
@@ -294,8 +293,8 @@ static unsigned closures(const uint8_t *log, size_t n, const uint8_t *end, size_
 }
 
 /*
- * A log of any length, under the `end` of any step: what a tool relied on is there, or the journal
- * is cut; and what is more is never more open than the step that `end` names.
+ * A log of any length with the `end` of any step: either what a tool relied on is there, or the
+ * journal is cut. Further records never open more than the step that `end` names.
  */
 static void no_prefix_of_the_log_is_more_open_than_what_was_acknowledged(void **state)
 {
@@ -382,7 +381,7 @@ static void a_revocation_whose_end_is_torn_away_closes_the_name(void **state)
 	assert_string_equal(closed_now(), "a");
 	spill("log", log, before + 20);
 	assert_string_equal(closed_now(), "");
-	/* a grant that nobody acknowledged opens nothing */
+	/* a grant that was not acknowledged opens nothing */
 	spill("log", log, before);
 	assert_int_equal(write_rec(BWL_J_CLOSE, "a", "10.9.0.0/16", NULL), 0);
 	nend = slurp("end", end, sizeof(end));
@@ -419,7 +418,7 @@ static void compaction_loses_nothing_and_ends(void **state)
 	assert_int_equal(closures(log, n, end, nend, &st), bits);
 }
 
-/* Killed between the new file and `end`, which still names the last record of the old one. */
+/* Killed after the new file and before `end`, which still names the last record of the old file. */
 static void a_compacted_file_goes_on_from_where_end_is(void **state)
 {
 	static uint8_t log[ROOM], end[2048];
@@ -434,12 +433,15 @@ static void a_compacted_file_goes_on_from_where_end_is(void **state)
 	bwl_journal_set_limit(n);
 	assert_int_equal(write_rec(BWL_J_CLOSE, "a", "10.1.0.0/16", NULL), 0);
 	assert_true(slurp("log", log, ROOM) < n);
-	/* the `end` from before the last append is none that the new file goes on from */
+	/* the new file does not continue from an older `end` */
 	spill("end", end, nend);
 	assert_int_equal(write_rec(BWL_J_STOP, "", NULL, NULL), -EUCLEAN);
 }
 
-/* Every state of the disk in between is cut: the old files, none, `end` alone, the new ones. */
+/*
+ * Every state of the disk in between counts as cut: the old files, none, `end` alone, the new
+ * files.
+ */
 static void a_journal_is_begun_with_its_first_closures_or_is_cut(void **state)
 {
 	static const struct bwl_pfx any[] = { { .family = 4 }, { .family = 6 } };
@@ -490,10 +492,7 @@ static void a_missing_or_cut_journal_takes_no_record_until_it_is_begun_anew(void
 	assert_int_equal(j.state, BWL_JOURNAL_CUT);
 	snprintf(path, sizeof(path), "%s/end", dir);
 	unlink(path);
-	/*
-	 * as one who set it aside and was killed leaves it: nobody may take that for a first
-	 * installation
-	 */
+	/* set aside, then killed: this must not pass for a first installation */
 	bwl_journal_look(dir, &j);
 	assert_int_equal(j.state, BWL_JOURNAL_CUT);
 	snprintf(path, sizeof(path), "%s/log.bad", dir);
@@ -556,7 +555,7 @@ static void a_journal_fits_the_counter_that_it_is_bound_to(void **state)
 	assert_int_equal(write_rec(BWL_J_CLOSE, "a", "10.1.0.0/16", NULL), 0);
 	b = bound_now(5);
 	assert_true(fits_at(5));
-	assert_true(fits_at(4)); /* written before the counter is raised */
+	assert_true(fits_at(4)); /* the bound is written before the counter is raised */
 	assert_false(fits_at(6));
 	assert_false(fits_at(3));
 	assert_false(
@@ -572,7 +571,7 @@ static void a_journal_fits_the_counter_that_it_is_bound_to(void **state)
 	assert_int_equal(bwl_journal_unbind(dir), 0);
 }
 
-/* Also when it has grown since: what the counter vouches for is another record of that number. */
+/* Nor if it has grown since: the counter vouches for another record of that number. */
 static void an_old_copy_under_the_present_bound_does_not_fit(void **state)
 {
 	static uint8_t log[ROOM], end[2048];
@@ -615,7 +614,7 @@ static void what_follows_one_that_was_set_aside_is_no_old_copy(void **state)
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(write_rec(BWL_J_CLOSE, "a", "10.1.0.0/16", NULL), 0);
 	b = bound_now(5);
-	b.seq += 7; /* of one that nobody has any more */
+	b.seq += 7; /* the bound of a journal that is gone */
 	assert_int_equal(bwl_journal_bind(dir, &b), 0);
 	assert_int_equal(bwl_journal_set_aside(dir, NULL), 0);
 	bwl_journal_look(dir, &j);
@@ -630,7 +629,7 @@ static void what_follows_one_that_was_set_aside_is_no_old_copy(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-/* What people sign between two of them lifts it not: due.c compares with the last. */
+/* A document signed between two closures lifts nothing: due.c compares with the last one. */
 static void what_is_stopped_or_clamped_again_is_so_since_then(void **state)
 {
 	struct bwl_journal_rec r = { .kind = BWL_J_STOP, .wall_s = 1000 };
@@ -640,20 +639,20 @@ static void what_is_stopped_or_clamped_again_is_so_since_then(void **state)
 	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
 	assert_int_equal(bwl_journal_again(dir, BWL_J_STOP, NULL, 1060, NULL), 0);
 	assert_int_equal(bwl_journal_again(dir, BWL_J_STOP, NULL, 1030, NULL), 0);
-	/* what is not clamped is not clamped by that */
+	/* this does not clamp what is not clamped */
 	assert_int_equal(bwl_journal_again(dir, BWL_J_CLAMP, NULL, 1060, NULL), 0);
 	bwl_journal_look(dir, &j);
 	assert_true(j.closed.stop && !j.closed.clamp);
 	assert_int_equal(j.closed.stop_s, 1060);
-	assert_int_equal(j.records, 3); /* with the first of the file; none for 1030 */
+	assert_int_equal(j.records, 3); /* including the file's first one; none for 1030 */
 	bwl_journal_free(&j);
 	r = (struct bwl_journal_rec){ .kind = BWL_J_CLAMP, .wall_s = 2000 };
 	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
 	assert_int_equal(bwl_journal_again(dir, BWL_J_CLAMP, NULL, 2500, NULL), 0);
-	/* a clock that was set back in between */
+	/* the clock was set back in between */
 	r.wall_s = 1500;
 	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
-	/* a compacted file has the same moments */
+	/* a compacted file has the same times */
 	bwl_journal_set_limit(1);
 	for (unsigned i = 0; i < 20; i++)
 		assert_int_equal(write_rec(i % 2 ? BWL_J_OPEN : BWL_J_CLOSE, "a", NULL, NULL), 0);
@@ -662,7 +661,7 @@ static void what_is_stopped_or_clamped_again_is_so_since_then(void **state)
 	assert_int_equal(j.closed.stop_s, 1060);
 	assert_int_equal(j.closed.clamp_s, 2500);
 	bwl_journal_free(&j);
-	/* what was opened, and closed since, is of then */
+	/* opened, then closed again: the time is that of the last closure */
 	assert_int_equal(write_rec(BWL_J_LIFT, "", NULL, NULL), 0);
 	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
 	bwl_journal_look(dir, &j);
@@ -684,7 +683,7 @@ static void close_at(const char *name, const char *where, uint64_t wall_s)
 	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
 }
 
-/* Letters of closed_by()'s peers that were closed then, or later. */
+/* The letters of the peers that were closed at that time or later. */
 static const char *closed_after(int64_t wall_s)
 {
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = three_peers();
@@ -704,24 +703,24 @@ static const char *closed_after(int64_t wall_s)
 	return ret;
 }
 
-/* What people signed at a moment opens what was closed before it, and no more. */
+/* A document opens what was closed before it was signed, and nothing else. */
 static void a_name_and_a_prefix_are_closed_since_they_were_closed_last(void **state)
 {
 	(void)state;
 	close_at("a", NULL, 1000);
-	close_at("of-before", "10.2.0.0/16", 2000); /* b has its place, and no name there */
+	close_at("of-before", "10.2.0.0/16", 2000); /* b has this prefix now */
 	assert_string_equal(closed_after(900), "ab");
 	assert_string_equal(closed_after(1001), "b");
 	assert_string_equal(closed_after(2000), "b");
 	assert_string_equal(closed_after(2001), "");
-	/* revoked again, of itself and with all */
+	/* revoked again, alone and with all others */
 	assert_int_equal(bwl_journal_again(dir, BWL_J_CLOSE, "a", 3000, NULL), 0);
 	assert_string_equal(closed_after(3000), "a");
 	assert_int_equal(bwl_journal_again(dir, BWL_J_CLOSE, NULL, 4000, NULL), 0);
-	assert_int_equal(bwl_journal_again(dir, BWL_J_CLOSE, "w", 5000, NULL), 0); /* open */
+	assert_int_equal(bwl_journal_again(dir, BWL_J_CLOSE, "w", 5000, NULL), 0); /* w is open */
 	assert_string_equal(closed_after(4000), "a");
 	close_at("b", NULL, 2500);
-	/* a compacted file has the same moments */
+	/* a compacted file has the same times */
 	bwl_journal_set_limit(1);
 	for (unsigned i = 0; i < 40; i++)
 		assert_int_equal(write_rec(i % 2 ? BWL_J_OPEN : BWL_J_CLOSE, "x", NULL, NULL), 0);

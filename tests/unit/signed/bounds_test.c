@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a stolen online key can do: nothing that people did not permit to it before. */
+/* What a stolen online key can do: nothing that people did not permit before. */
 #include "rig.h"
 #include "signed/bounds.h"
 #include "signed/memory.h"
@@ -32,7 +32,7 @@ static void take(enum bwl_signed_type type, json_t *body, unsigned who, int64_t 
 	free(text);
 }
 
-/* Two people's: leases of two hours, and the controller chooses stages where `stages` says so. */
+/* Bounds by two people: leases of up to two hours. stages: the controller may choose stages. */
 static struct bwl_bounds people_said(bool stages, int64_t not_after)
 {
 	json_t *o = rig_terms("base", 1, 5, NOW - 60, not_after);
@@ -63,7 +63,7 @@ static json_t *lease(const uint8_t policy[32], const char *for_, int64_t issued)
 	return o;
 }
 
-/* ns: how long it may run; 0: beyond. Takes the reference. */
+/* Takes the reference. want_ns: how long it may run; 0: beyond the bounds. */
 static void expect(const struct bwl_bounds *b, enum bwl_signed_type type, json_t *body, int64_t now,
 		   int want, uint64_t want_ns)
 {
@@ -91,11 +91,11 @@ static void a_lease_runs_no_longer_than_people_said(void **state)
 	expect(&b, BWL_SIGNED_LEASE, lease(b.policy, "7201s", NOW), NOW, -EDQUOT, 0);
 	expect(&b, BWL_SIGNED_LEASE, lease(b.policy, "366d", NOW), NOW, -EDQUOT, 0);
 	expect(&b, BWL_SIGNED_LEASE, lease(other, "1h", NOW), NOW, -EDQUOT, 0);
-	/* kept back, it has less; signed ahead, it has no more */
+	/* withheld, it is shorter; signed ahead, it is no longer */
 	expect(&b, BWL_SIGNED_LEASE, lease(b.policy, "2h", NOW), NOW + 3600, 0, HOUR);
 	expect(&b, BWL_SIGNED_LEASE, lease(b.policy, "2h", NOW), NOW + 7200, -EDQUOT, 0);
 	expect(&b, BWL_SIGNED_LEASE, lease(b.policy, "2h", NOW + 50), NOW, 0, 2 * HOUR);
-	/* nor beyond the policy itself */
+	/* nor does it outlast the policy */
 	expect(&b, BWL_SIGNED_LEASE, lease(b.policy, "2h", NOW + DAY - 3600), NOW + DAY - 3600, 0,
 	       HOUR);
 	expect(&b, BWL_SIGNED_LEASE, lease(b.policy, "2h", NOW + DAY), NOW + DAY, -EDQUOT, 0);
@@ -134,7 +134,7 @@ static void a_rollout_chooses_among_what_people_signed(void **state)
 		}
 }
 
-/* All that it can sign is looked at: whatever is taken raises neither a limit nor an end. */
+/* Every type that it can sign: whatever is taken raises neither a limit nor an end. */
 static void a_stolen_online_key_widens_nothing(void **state)
 {
 	struct bwl_bounds b = people_said(true, NOW + DAY);
@@ -154,11 +154,11 @@ static void a_stolen_online_key_widens_nothing(void **state)
 		else
 			assert_int_equal(r, 0);
 		if (!r && !bwl_bounds_check(&b, &d, NOW, &ns, &e))
-			assert_int_equal(t, BWL_SIGNED_TIMESTAMP); /* of those of the rig */
+			assert_int_equal(t, BWL_SIGNED_TIMESTAMP); /* alone within the bounds */
 		bwl_signed_free(&d);
 		free(text);
 	}
-	/* and where people signed with it, the bounds still ask what it is */
+	/* even if people signed as well, the bounds check the type */
 	take(BWL_SIGNED_GRANT, rig_body(BWL_SIGNED_GRANT, 1), PEOPLE | 1U << CONTROLLER, NOW, &d);
 	assert_int_equal(bwl_bounds_check(&b, &d, NOW, &ns, &e), -EDQUOT);
 	bwl_signed_free(&d);

@@ -17,7 +17,7 @@ static int open_as(const char *text, const struct bwl_tray *who, int64_t now,
 	return r;
 }
 
-/* Signed by these, is it taken? If not the error is of this id. */
+/* Is a document of that type taken if these signed it? If not, the error has this id. */
 static void expect(enum bwl_signed_type type, unsigned who, const char *id, int enough)
 {
 	char *text = rig_sign(type, "hall-3", "tray:tray-7", rig_body(type, 1), who);
@@ -133,7 +133,7 @@ static void a_document_lives_from_issue_to_end(void **state)
 	bwl_signed_free(&d);
 	assert_int_not_equal(open_as(text, &tray, NOW + DAY, &d, &e), 0);
 	assert_string_equal(e.id, "signed-expired");
-	assert_int_equal(open_as(text, &tray, NOW - 120, &d, &e), 0); /* clocks differ */
+	assert_int_equal(open_as(text, &tray, NOW - 120, &d, &e), 0); /* clocks may differ */
 	bwl_signed_free(&d);
 	assert_int_not_equal(open_as(text, &tray, NOW - 121, &d, &e), 0);
 	assert_string_equal(e.id, "signed-early");
@@ -168,7 +168,7 @@ static void under_an_ended_root_one_closes_and_opens_nothing(void **state)
 	bwl_root_free(root);
 }
 
-/* Every byte of what is signed, one after the other; the type's own too. */
+/* Every byte of what is signed, one after another, including the type. */
 static void no_byte_can_be_changed(void **state)
 {
 	char *text = rig_sign(BWL_SIGNED_GRANT, "hall-3", "tray:tray-7",
@@ -219,7 +219,7 @@ static void payloads_have_the_keys_of_their_type_and_no_others(void **state)
 {
 	static const struct {
 		enum bwl_signed_type type;
-		const char *key, *value; /* JSON; NULL: taken away */
+		const char *key, *value; /* JSON; NULL: the key is removed */
 	} row[] = {
 		{ BWL_SIGNED_GRANT, "widens", "false" },
 		{ BWL_SIGNED_GRANT, "peer", NULL },
@@ -260,7 +260,7 @@ static void payloads_have_the_keys_of_their_type_and_no_others(void **state)
 		json_object_del(o, row[i].key);
 		if (v)
 			json_object_set_new(o, row[i].key, v);
-		else if (row[i].value) /* jansson has no such number, so it is text in the text */
+		else if (row[i].value) /* jansson has no such number, so it is given as a string */
 			json_object_set_new(o, row[i].key, json_string(row[i].value));
 		text = rig_sign(row[i].type, "hall-3", "all", o,
 				online ? 1U << CONTROLLER : PEOPLE);
@@ -314,8 +314,9 @@ static void envelopes_have_one_spelling(void **state)
 	}
 }
 
-/* The example of DSSE's own text, whose payload type is none of ours: by hand. */
-/* The payload is cut out before JSON is parsed: of its own key, and of no place that looks like it.
+/*
+ * The payload is cut out before the JSON is parsed: from its key, and never from a place that only
+ * looks like it.
  */
 static void the_payload_is_that_of_its_key(void **state)
 {
@@ -362,6 +363,7 @@ static void the_payload_is_that_of_its_key(void **state)
 	}
 }
 
+/* DSSE's own example has a payload type that is not ours, so this one was written by hand. */
 static void what_is_signed_is_as_dsse_says(void **state)
 {
 	static const char want[] =

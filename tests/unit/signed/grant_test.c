@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A signed grant is judged as the policy that results from it. */
+/* A signed grant is judged by the policy that results from it. */
 #include <bwl/cleanup.h>
 #include "rig.h"
 #include "policy_text.h"
@@ -10,7 +10,7 @@
 	TOP "peers:\n  - name: log\n    addresses: [198.51.100.7/32]\n    path: clear\n"           \
 	    "    via: 10.9.9.9\n    grant: { rate: 1mbit, burst: 80kb, volume: 1gb per 1d }\n"
 
-/* 1: it widens, 0: not, else the error. limit: JSON. */
+/* Returns 1 if it widens, 0 if not, or an error. limit: JSON. */
 static int widens(const char *peer, const char *limit)
 {
 	BWL_AUTO(bwl_root_free) struct bwl_root *root = rig_root();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Accepted documents are remembered over restarts, and nothing older is accepted; wall time only
- * rises.
+ * Accepted documents are remembered over restarts, and nothing older is accepted. The wall time
+ * only rises.
  */
 #include <bwl/bytes.h>
 #include <bwl/cleanup.h>
@@ -59,7 +59,7 @@ static struct bwl_memory *enrol(void)
 	return m;
 }
 
-/* As after a reboot. */
+/* Reads the memory again, as after a reboot. */
 static void again(struct bwl_memory **m)
 {
 	struct bwl_err e = { 0 };
@@ -70,7 +70,7 @@ static void again(struct bwl_memory **m)
 		fail_msg("%s", e.text);
 }
 
-/* Takes the reference. NULL: taken (or known: 1). */
+/* Takes the reference. NULL: taken; otherwise "known", or the error's id. */
 static const char *give(struct bwl_memory *m, enum bwl_signed_type type, json_t *body, unsigned who)
 {
 	BWL_AUTO_FREE char *text = rig_sign(type, "hall-3", "all", body, who);
@@ -122,7 +122,7 @@ static void versions_only_rise_over_restarts_too(void **state)
 		assert_string_equal(give_policy(m, "base", 1, 5, "a"), "known");
 	}
 	assert_null(give_policy(m, "base", 1, 6, "b"));
-	assert_null(give_policy(m, "other", 1, 1, "a")); /* each name has its own */
+	assert_null(give_policy(m, "other", 1, 1, "a")); /* each name has its own versions */
 	assert_string_equal(give_policy(m, "base", 1, 5, "a"), "signed-old");
 }
 
@@ -135,7 +135,7 @@ static void a_new_epoch_ends_all_that_was_signed_before(void **state)
 	assert_null(give_policy(m, "base", 1, 5, "a"));
 	json_object_set_new(o, "new_epoch", json_integer(2));
 	json_object_set_new(o, "reason", json_string("a key was lost"));
-	assert_null(give(m, BWL_SIGNED_REVOCATION, o, 1U << BOB)); /* one person closes */
+	assert_null(give(m, BWL_SIGNED_REVOCATION, o, 1U << BOB)); /* one person may close */
 	again(&m);
 	assert_int_equal(bwl_memory_epoch(m), 2);
 	assert_string_equal(give_policy(m, "base", 1, 6, "a"), "signed-old");
@@ -167,7 +167,10 @@ static void a_document_that_was_revoked_by_name_is_never_taken(void **state)
 	free(text);
 }
 
-/* Of the epoch that begins, and of a later one, also in the revocation that begins it. */
+/*
+ * This also holds for a document of the new epoch or a later one, and for the revocation that
+ * begins the epoch.
+ */
 static void what_was_revoked_stays_so_in_the_epochs_that_follow(void **state)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
@@ -201,7 +204,9 @@ static void what_was_revoked_stays_so_in_the_epochs_that_follow(void **state)
 	assert_null(give_policy(m, "base", 3, 6, "a"));
 }
 
-/* Signed for an epoch that had not begun, revoked by digest, and then a root begins that epoch. */
+/*
+ * A document for an epoch that had not begun is revoked by digest. Then a root begins that epoch.
+ */
 static void what_was_revoked_stays_so_under_a_root_of_a_higher_epoch(void **state)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
@@ -257,7 +262,7 @@ static void wall_time_is_never_below_the_newest_signed_time(void **state)
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
 
 	(void)state;
-	assert_int_equal(bwl_memory_whole(m), 0); /* none was ever seen */
+	assert_int_equal(bwl_memory_whole(m), 0); /* no time was ever seen */
 	assert_null(give_time(m, 1, NOW + 100));
 	again(&m);
 	assert_int_equal(bwl_memory_now(m, NOW), NOW + 100);
@@ -268,10 +273,10 @@ static void wall_time_is_never_below_the_newest_signed_time(void **state)
 	assert_int_equal(bwl_memory_keep(m, dir, &(struct bwl_err){ 0 }), 0);
 	again(&m);
 	assert_int_equal(bwl_memory_whole(m), NOW + 100);
-	/* what ended by that time is over, whatever the clock says */
+	/* what has ended by that time is over, whatever the clock says */
 	assert_null(give_time(m, 2, NOW + DAY));
 	assert_string_equal(give_policy(m, "base", 1, 1, "a"), "signed-expired");
-	/* an older one is no step back */
+	/* an older time does not set it back */
 	assert_string_equal(give_time(m, 1, NOW + 100), "signed-old");
 	assert_int_equal(bwl_memory_newest(m), NOW + DAY);
 	assert_int_equal(bwl_memory_whole(m), NOW + 100);
@@ -308,7 +313,7 @@ static void a_stolen_online_key_is_got_over_by_the_next_root(void **state)
 	assert_string_equal(give_policy(m, "base", 1, 4, "a"), "signed-old"); /* people's stay */
 }
 
-/* Beside one that stays: what was said is not known to be of the one or of the other. */
+/* Another online key stays, but it is not known which of the two signed what. */
 static void an_online_key_that_goes_takes_along_what_it_said(void **state)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
@@ -319,7 +324,7 @@ static void an_online_key_that_goes_takes_along_what_it_said(void **state)
 	(void)state;
 	assert_null(give_time(m, 1, NOW + 100));
 	assert_int_equal(bwl_memory_next_root(m, text, strlen(text), &e), 0);
-	assert_int_equal(bwl_memory_newest(m), NOW + 100); /* one more: nothing is forgotten */
+	assert_int_equal(bwl_memory_newest(m), NOW + 100); /* with one more key */
 	free(text);
 	assert_null(give(m, BWL_SIGNED_TIMESTAMP,
 			 rig_terms("time", 1, 1000000, NOW + 3000 * DAY, NOW + 3001 * DAY),
@@ -360,7 +365,7 @@ static void who_enrols_brings_what_two_people_signed(void **state)
 		free(text);
 	}
 	bwl_memory_free(fresh);
-	/* another enrolment of this tray brings other labels; one of another tray nothing */
+	/* another enrolment of this tray changes its labels; another tray's does not */
 	text = enrolment_of("tray-8", 2, PEOPLE);
 	{
 		struct bwl_signed d;
@@ -374,7 +379,7 @@ static void who_enrols_brings_what_two_people_signed(void **state)
 	free(text);
 }
 
-/* Each byte, one after the other: damaged, or (in the digest's own line) never taken as whole. */
+/* Any changed byte, and any truncation, is damage. */
 static void a_memory_that_was_changed_is_not_believed(void **state)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol(), *other = NULL;
@@ -430,13 +435,13 @@ static void what_holds_and_what_is_due_are_kept_over_restarts(void **state)
 		assert_true(json_is_true(json_object_get(bwl_memory_due(m), "raise")));
 		assert_int_equal(bwl_memory_closed(m), NOW - 60);
 		item = bwl_memory_items(m, &n);
-		assert_int_equal(n, 3); /* and the enrolment */
+		assert_int_equal(n, 3); /* with the enrolment */
 		assert_int_equal(item[n - 1].type, BWL_SIGNED_POLICY);
 		assert_int_equal(item[n - 1].seq, bwl_memory_seq(m));
 		assert_int_equal(bwl_memory_keep(m, dir, &e), 0);
 		again(&m);
 	}
-	bwl_memory_hold(m, held, 1); /* it is forgotten with the policy */
+	bwl_memory_hold(m, held, 1); /* "done" is forgotten with the policy */
 	assert_false(bwl_memory_is_done(m, held[1].b));
 }
 
@@ -449,13 +454,13 @@ static void what_cannot_be_looked_at_counts_as_enrolled(void **state)
 	snprintf(path, sizeof(path), "%s/" BWL_MEMORY, dir);
 	unlink(path);
 	assert_false(bwl_is_enrolled(dir));
-	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600); /* nothing is in it */
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600); /* an empty file */
 	assert_true(fd >= 0);
 	close(fd);
 	assert_true(bwl_is_enrolled(dir));
 }
 
-/* As many of a type as are taken, each with a name of its own. */
+/* Adds documents of a type, with different names, until one is refused. Returns how many. */
 static unsigned fill(struct bwl_memory *m, enum bwl_signed_type type, const char *first,
 		     int64_t end_s)
 {
@@ -468,7 +473,7 @@ static unsigned fill(struct bwl_memory *m, enum bwl_signed_type type, const char
 	unsigned i = 0;
 	int r;
 
-	d.body = json_pack("{s:s}", "tray", "tray-9"); /* of those that have one */
+	d.body = json_pack("{s:s}", "tray", "tray-9"); /* for types that have one */
 	do {
 		snprintf(d.terms.name, sizeof(d.terms.name), "%s%u", first, i);
 		r = bwl_memory_accept(m, &d, &e);
@@ -494,7 +499,7 @@ static void what_has_ended_makes_room(void **state)
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
 
 	(void)state;
-	assert_int_equal(fill(m, BWL_SIGNED_GRANT, "g", NOW), 3071); /* and the enrolment */
+	assert_int_equal(fill(m, BWL_SIGNED_GRANT, "g", NOW), 3071); /* plus the enrolment */
 	assert_null(give_time(m, 1, NOW + 1));
 	assert_int_equal(fill(m, BWL_SIGNED_GRANT, "h", NOW + 3 * DAY), 3071);
 	assert_false(has(m, BWL_SIGNED_GRANT, "g0"));
@@ -512,7 +517,7 @@ static void the_online_key_alone_takes_room_from_nobody_else(void **state)
 			    "signed-malformed");
 	assert_int_equal(fill(m, BWL_SIGNED_LEASE, "l", NOW), 256);
 	assert_null(give_policy(m, "base", 1, 5, "a"));
-	assert_null(give_time(m, 1, NOW + 1)); /* in the place of one that has ended */
+	assert_null(give_time(m, 1, NOW + 1)); /* takes the place of one that has ended */
 	assert_false(has(m, BWL_SIGNED_LEASE, "l0"));
 	assert_true(has(m, BWL_SIGNED_LEASE, "l1"));
 }
@@ -559,7 +564,7 @@ static void what_holds_is_not_forgotten_for_what_comes(void **state)
 	assert_int_equal(bwl_memory_keep(m, dir, &e), 0);
 	again(&m);
 	fill(m, BWL_SIGNED_POLICY, "p", NOW);
-	assert_null(give_time(m, 1, NOW + 2 * DAY)); /* all have ended, the enrolment too */
+	assert_null(give_time(m, 1, NOW + 2 * DAY)); /* all have ended, the enrolment, too */
 	fill(m, BWL_SIGNED_POLICY, "q", NOW + 3 * DAY);
 	assert_true(has(m, BWL_SIGNED_ENROLMENT, "tray-7"));
 	assert_true(has(m, BWL_SIGNED_POLICY, "base"));
@@ -595,13 +600,13 @@ static void who_is_expelled_is_so_until_an_enrolment_that_was_signed_after_it(vo
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
 
 	(void)state;
-	assert_null(readmit(m, "tray-9", 1, NOW - 50, PEOPLE)); /* it was in, once */
+	assert_null(readmit(m, "tray-9", 1, NOW - 50, PEOPLE)); /* it was enrolled once */
 	assert_null(expel(m, "tray-9", 1, NOW - 40, 1U << BOB));
 	again(&m);
 	assert_true(bwl_memory_is_expelled(m, "tray-9", NULL));
-	assert_true(bwl_memory_is_expelled(m, "east", "tray-9")); /* by the identity of its IKE */
+	assert_true(bwl_memory_is_expelled(m, "east", "tray-9")); /* by its IKE identity */
 	assert_false(bwl_memory_is_expelled(m, "tray-8", "tray-7"));
-	/* one of before, whatever its number, and one person's, let nobody in */
+	/* an older enrolment, whatever its number, or one person's, admits nobody */
 	assert_null(readmit(m, "tray-9", 2, NOW - 45, PEOPLE));
 	assert_null(readmit(m, "tray-9", 3, NOW - 40, PEOPLE));
 	assert_string_equal(readmit(m, "tray-9", 4, NOW - 30, 1U << BOB), "signed-untrusted");
@@ -609,12 +614,12 @@ static void who_is_expelled_is_so_until_an_enrolment_that_was_signed_after_it(vo
 	assert_null(readmit(m, "tray-9", 4, NOW - 30, PEOPLE));
 	again(&m);
 	assert_false(bwl_memory_is_expelled(m, "tray-9", NULL));
-	/* an expulsion of before that was kept back, with a higher number */
+	/* a withheld older expulsion with a higher number */
 	assert_null(expel(m, "tray-9", 2, NOW - 35, 1U << BOB));
 	assert_false(bwl_memory_is_expelled(m, "tray-9", NULL));
 	assert_null(expel(m, "tray-9", 3, NOW - 20, 1U << BOB));
 	assert_true(bwl_memory_is_expelled(m, "tray-9", NULL));
-	/* and in the other order: what the store still has */
+	/* and in the other order: an older expulsion that is still in the store */
 	assert_null(readmit(m, "tray-8", 1, NOW - 10, PEOPLE));
 	assert_null(expel(m, "tray-8", 1, NOW - 20, 1U << BOB));
 	assert_false(bwl_memory_is_expelled(m, "tray-8", NULL));
@@ -644,10 +649,10 @@ static void keys_go_for_two_people_until_this_tray_is_enrolled_again(void **stat
 	assert_null(expel(m, "tray-7", 2, NOW - 40, PEOPLE));
 	assert_true(bwl_memory_destroys(m));
 	again(&m);
-	assert_true(bwl_memory_destroys(m)); /* over a restart, too */
+	assert_true(bwl_memory_destroys(m)); /* after a restart, too */
 	assert_null(readmit(m, "tray-7", 2, NOW - 30, PEOPLE));
 	again(&m);
-	assert_false(bwl_memory_destroys(m)); /* the new keys of who is in again stay */
+	assert_false(bwl_memory_destroys(m)); /* a tray that is enrolled again keeps its new keys */
 }
 
 static void enrol_with(struct bwl_memory *m, unsigned version, int64_t issued_s, const char *a,
@@ -675,7 +680,7 @@ static void since_when_a_tray_has_a_label_is_kept_over_enrolments_and_restarts(v
 	assert_string_equal(bwl_memory_tray(m)->labels[0], "row=b");
 	assert_int_equal(bwl_memory_label_since(m, 0), NOW - 30);
 	assert_int_equal(bwl_memory_label_since(m, 1), NOW - 60);
-	enrol_with(m, 3, NOW - 10, "rack=3", "zone=mesh"); /* rack=3 it lacked in between */
+	enrol_with(m, 3, NOW - 10, "rack=3", "zone=mesh"); /* it lacked rack=3 in between */
 	again(&m);
 	assert_int_equal(bwl_memory_label_since(m, 0), NOW - 10);
 	assert_int_equal(bwl_memory_label_since(m, 1), NOW - 60);
@@ -705,7 +710,7 @@ static void what_closes_something_else_has_versions_of_its_own_over_restarts_too
 		assert_string_equal(close_peer(m, 4, "a"), "signed-old");
 		assert_string_equal(close_peer(m, 5, "a"), "known");
 		if (!i) {
-			assert_null(close_peer(m, 4, "b")); /* another one, and no older one */
+			assert_null(close_peer(m, 4, "b")); /* another, not an older one */
 			assert_null(close_peer(m, 6, "b"));
 		}
 		assert_string_equal(close_peer(m, 5, "b"), "signed-old");

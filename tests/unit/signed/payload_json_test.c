@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A payload's parsed JSON is what jansson alone makes of it. */
+/* A payload's JSON is parsed exactly as by jansson alone. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "signed/payload_json.h"
 #include "test.h"
 
-/* Bytes, and whether it is JSON. */
+/* Both parsers must agree on the bytes, and on whether they are JSON. */
 static void same(const char *bytes, size_t len, bool is_json)
 {
 	json_t *a = bwl_payload_json(bytes, len);
@@ -70,7 +70,7 @@ static void what_is_no_json_is_refused(void **state)
 	IS_NOT("{\"a\":\"b\"text\": \"c\"}");
 }
 
-/* Bytes that matter, in any order. */
+/* The significant bytes, in random order. */
 static void anything_reads_as_jansson_reads_it(void **state)
 {
 	static const char *const part[] = { "{",   "}",     "\"",       "\"text\"", ":", ",",

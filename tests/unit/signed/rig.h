@@ -49,7 +49,7 @@ static const char *rig_id(unsigned who)
 	return bwl_key_id(bwl_key_public(key[who]), id[who]);
 }
 
-/* The terms of every document. */
+/* The terms that every document has. */
 static json_t *rig_terms(const char *name, unsigned epoch, unsigned version, int64_t issued_s,
 			 int64_t not_after_s)
 {
@@ -129,7 +129,7 @@ static inline struct bwl_root *rig_root(void)
 	return r;
 }
 
-/* A document of each type, with what it must have. */
+/* A document of that type with the required keys. */
 static inline json_t *rig_body(enum bwl_signed_type type, unsigned version)
 {
 	static const char d[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Does a change widen? Properties over random policies, and a test of every single key: a step up
- * is found, a step down is not taken for one.
+ * is found, and a step down is not mistaken for one.
  */
 #include "policy_random.h"
 #include "signed/widen.h"
@@ -50,10 +50,10 @@ static bool widens(const struct bwl_policy *from, const struct bwl_policy *to)
 	return r;
 }
 
-/* A step; false: it cannot be taken here. s chooses among what there is. */
+/* Makes a step in p; s chooses where. false: it is not possible here. */
 typedef bool (*step)(struct bwl_policy *p, uint64_t *s);
 
-/* Somebody with a grant that is not `monitor`. */
+/* A random peer with a grant that is not `monitor`. */
 static struct bwl_pol_peer *granted(struct bwl_policy *p, uint64_t *s)
 {
 	for (unsigned i = test_random(s) % p->npeers, n = 0; n < p->npeers; n++) {
@@ -66,7 +66,7 @@ static struct bwl_pol_peer *granted(struct bwl_policy *p, uint64_t *s)
 }
 
 #define STEP(name) static bool name(struct bwl_policy *p, uint64_t *s)
-/* A step of a peer that has a grant. */
+/* Defines a step of a peer that has a grant. */
 #define GRANT(name, cond, ...)                                                                     \
 	STEP(name)                                                                                 \
 	{                                                                                          \
@@ -203,8 +203,8 @@ NODE(lease_sooner, p->lease_ns > 1 && p->tamper[BWL_TAMPER_lease] != BWL_ACTION_
      p->lease_ns--; for (size_t i = 0; i < p->npeers; i++) p->peers[i].floor.present = false)
 NODE(min_charge_more, true, p->min_charge++)
 NODE(ledger_required, !p->ledger, p->ledger = true)
-NODE(default_other, true, p->reject = !p->reject) /* who is told lets nothing out */
-NODE(count_other, true, p->count_all = !p->count_all) /* nor does who is counted */
+NODE(default_other, true, p->reject = !p->reject) /* telling the host lets nothing out */
+NODE(count_other, true, p->count_all = !p->count_all) /* nor does counting */
 NODE(control_less, p->control & 1, p->control &= ~1U)
 NODE(tamper_revoke, p->tamper[2] != BWL_ACTION_DESTROY, p->tamper[2] = BWL_ACTION_REVOKE)
 NODE(ipsec_sooner, p->ipsec.hard_ns > 1, p->ipsec.hard_ns--)
@@ -251,7 +251,7 @@ static struct bwl_policy *any_policy(uint64_t *s)
 
 	for (unsigned i = 0; i < _BWL_TAMPER_MAX; i++)
 		p->tamper[i] = test_random(s) % _BWL_ACTION_MAX;
-	bwl_policy_check(p, NULL, NULL); /* as a policy that was read */
+	bwl_policy_check(p, NULL, NULL); /* as after reading a policy */
 	q = clone(p);
 	bwl_policy_free(p);
 	return q;
@@ -271,7 +271,7 @@ static void nothing_widens_itself(void **state)
 	}
 }
 
-/* Every step of a table, often, each alone. */
+/* Tries every step of a table many times, each alone. */
 static void every_step(const struct named *t, size_t n, bool want)
 {
 	uint64_t s = 2;
@@ -321,7 +321,7 @@ static struct bwl_policy *wander(const struct bwl_policy *p, uint64_t *s)
 	return q;
 }
 
-/* Whoever signs alone gets nowhere by many small steps. */
+/* One person cannot widen by many small steps. */
 static void narrower_and_then_narrower_is_narrower(void **state)
 {
 	unsigned narrow = 0, wide = 0;
@@ -343,7 +343,7 @@ static void narrower_and_then_narrower_is_narrower(void **state)
 	assert_true(narrow > 500 && wide > 100);
 }
 
-/* What one address may be sent, found without widen.c: the longest prefix of all peers. */
+/* Finds without widen.c what may be sent to an address: the peer with the longest prefix. */
 static const struct bwl_pol_peer *owner_of(const struct bwl_policy *p, const struct bwl_pfx *q)
 {
 	const struct bwl_pol_peer *best = NULL;
@@ -425,10 +425,10 @@ static void addresses_belong_to_whom_the_longest_prefix_names(void **state)
 		const char *from, *to;
 		bool widens;
 	} row[] = {
-		{ "peers:\n" BIG SMALL, "peers:\n" BIG, true }, /* it falls to the larger one */
+		{ "peers:\n" BIG SMALL, "peers:\n" BIG, true }, /* now the larger peer's */
 		{ "peers:\n" BIG NONE, "peers:\n" BIG, true },  /* a hole is filled */
 		{ "peers:\n" BIG, "peers:\n" BIG NONE, false }, /* a hole is made */
-		{ "peers:\n" BIG, "peers:\n" BIG SMALL, true }, /* both together have more */
+		{ "peers:\n" BIG, "peers:\n" BIG SMALL, true }, /* both together may send more */
 		{ "peers:\n" BIG SMALL, "peers:\n" SMALL, false },
 		{ "peers:\n" SMALL, "peers:\n" BIG, true },
 		{ "peers:\n" BIG, "peers:\n" SMALL, true },
@@ -531,7 +531,7 @@ static void it_says_where_and_what_in_words(void **state)
 	bwl_policy_free(b);
 }
 
-/* There is no way back from it, so nobody asks for it alone. */
+/* This cannot be undone, so one person alone cannot demand it. */
 static void that_keys_are_destroyed_is_for_two_people(void **state)
 {
 	struct bwl_policy *a = yaml("tamper: { carrier: revoke }\npeers:\n" SMALL),

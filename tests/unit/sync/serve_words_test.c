@@ -6,7 +6,7 @@
 #include "serve/serve.h"
 #include "../test.h"
 
-/* "KEY=VALUE", NULL ends them */
+/* arg: strings "KEY=VALUE", ended by NULL. */
 static const char *of_list(const void *arg, const char *key)
 {
 	for (const char *const *at = arg; *at; at++)

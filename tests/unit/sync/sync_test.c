@@ -18,10 +18,10 @@ static struct {
 	unsigned opens, reads, watches, alives, statuses, fetches, closes;
 	char server[100];
 	int open_fails, read_fails, alive_fails, status_fails, hear_says, fetch_fails;
-	struct bwl_etcd_kv kv[MOST]; /* what the store has */
+	struct bwl_etcd_kv kv[MOST]; /* what is in the store */
 	char key[MOST][BWL_ETCD_KEY_MOST];
 	unsigned n;
-	struct bwl_etcd_kv news; /* what the watch says */
+	struct bwl_etcd_kv news; /* what the watch delivers */
 	bool has_news;
 	/* bwlimitd */
 	long pid;
@@ -29,7 +29,7 @@ static struct {
 	char given[MOST][100];
 	unsigned ngiven;
 	bool has_status, status_waits;
-	/* what was said */
+	/* messages, by kind */
 	unsigned said[SYNC_TROUBLE + 1];
 } t;
 
@@ -213,7 +213,7 @@ static void steps(struct sync *s, unsigned n)
 		sync_step(s);
 }
 
-/* As main() does, until that much time has passed. */
+/* Runs the loop as main() does, until that much time has passed. */
 static void runs(struct sync *s, uint64_t ns)
 {
 	uint64_t end_ns = t.now_ns + ns;
@@ -269,10 +269,10 @@ static void what_closes_waits_for_no_policy_that_is_being_put_in_force(void **st
 	steps(&s, 1);
 	assert_int_equal(t.ngiven, 2);
 	assert_string_equal(t.given[1], "revocation/1");
-	assert_int_equal(t.fetches, 1); /* the watch brought it */
+	assert_int_equal(t.fetches, 1); /* the watch delivered the other */
 	has("grant/1", 5);
 	runs(&s, 70 * SYNC_S);
-	assert_int_equal(t.ngiven, 2); /* both ways are taken */
+	assert_int_equal(t.ngiven, 2); /* both lines to bwlimitd are busy */
 	sync_done(&s);
 }
 
@@ -283,7 +283,10 @@ static void has_big(const char *kind_and_name, int64_t mod)
 	t.kv[t.n - 1].key = bwl_pb_in(t.key[t.n - 1], strlen(t.key[t.n - 1]));
 }
 
-/* A fleet does not fetch megabytes in one moment; what closes is fetched at once, however large. */
+/*
+ * A fleet must not fetch megabytes in one moment. A closing document is fetched at once, however
+ * large.
+ */
 static void a_document_in_parts_is_fetched_at_a_moment_of_the_trays_own(void **state)
 {
 	struct sync s = begin();
@@ -298,9 +301,9 @@ static void a_document_in_parts_is_fetched_at_a_moment_of_the_trays_own(void **s
 	assert_string_equal(t.given[0], "revocation/1");
 	runs(&s, 4 * SYNC_S);
 	assert_int_equal(t.ngiven, 3);
-	assert_string_equal(t.given[1], "policy/1"); /* and what comes behind it, after it */
+	assert_string_equal(t.given[1], "policy/1"); /* later documents come after it */
 	assert_string_equal(t.given[2], "grant/1");
-	t.chance = 1023; /* another document, another moment */
+	t.chance = 1023; /* another document is fetched at another moment */
 	t.kv[0].mod = 4;
 	t.news = t.kv[0];
 	t.news.value = bwl_pb_in("x", 1);
@@ -327,13 +330,13 @@ static void all_is_read_about_once_a_minute_and_nothing_comes_twice(void **state
 	assert_in_range(t.alives, 119, 121);
 	t.kv[1].mod = 3;
 	runs(&s, 70 * SYNC_S);
-	assert_int_equal(t.ngiven, 3); /* without the watch, too */
-	t.news = t.kv[1];              /* late */
+	assert_int_equal(t.ngiven, 3); /* also without the watch */
+	t.news = t.kv[1];              /* a late watch event */
 	t.news.mod = 2;
 	t.has_news = true;
 	runs(&s, 2 * SYNC_S);
 	assert_int_equal(t.ngiven, 3);
-	t.kv[1].mod = 1; /* a store that was restored */
+	t.kv[1].mod = 1; /* the store was restored */
 	runs(&s, 70 * SYNC_S);
 	assert_int_equal(t.ngiven, 4);
 	sync_done(&s);
@@ -364,13 +367,13 @@ static void the_other_servers_are_asked_at_once_and_then_ever_later(void **state
 	steps(&s, 3);
 	assert_int_equal(t.opens, 3);
 	steps(&s, 3);
-	assert_int_equal(t.opens, 3); /* all have failed: not before a while */
+	assert_int_equal(t.opens, 3); /* all have failed: it waits */
 	runs(&s, 60 * SYNC_S);
 	before = t.opens;
 	runs(&s, 60 * SYNC_S);
-	/* A round of three in 2.7 s at most, and no storm. */
+	/* Three attempts take 2.7 s at most, and there is no storm. */
 	assert_in_range(t.opens - before, 3 * 60 / 2.8, 3 * 60 / 2.0);
-	assert_int_equal(t.said[SYNC_TROUBLE], 3); /* once a server */
+	assert_int_equal(t.said[SYNC_TROUBLE], 3); /* once per server */
 	t.open_fails = 0;
 	before = t.opens;
 	runs(&s, 3 * SYNC_S);
@@ -409,11 +412,11 @@ static void a_store_that_takes_no_writes_is_read_on(void **state)
 	assert_int_equal(t.opens, 1);
 	assert_in_range(t.reads, 3, 5);
 	assert_int_equal(t.ngiven, 1);
-	assert_int_equal(t.said[SYNC_TROUBLE], 1); /* it is said once */
+	assert_int_equal(t.said[SYNC_TROUBLE], 1); /* reported once */
 	sync_done(&s);
 }
 
-/* Leases are kept meanwhile: etcd refuses what takes room alone. */
+/* Meanwhile leases are still renewed: etcd refuses only what takes room. */
 static void a_status_that_was_refused_is_said_again_within_5_s(void **state)
 {
 	struct sync s = begin();
@@ -423,7 +426,7 @@ static void a_status_that_was_refused_is_said_again_within_5_s(void **state)
 	t.status_fails = -ENOSPC;
 	runs(&s, 200 * SYNC_S);
 	assert_int_equal(t.opens, 1);
-	assert_int_equal(t.said[SYNC_TROUBLE], 1); /* it is said once */
+	assert_int_equal(t.said[SYNC_TROUBLE], 1); /* reported once */
 	t.status_fails = 0;
 	t.statuses = 0;
 	runs(&s, 6 * SYNC_S);
@@ -463,12 +466,12 @@ static void nothing_overtakes_a_document_that_could_not_be_fetched(void **state)
 	t.fetch_fails = -EBADMSG;
 	runs(&s, 10 * SYNC_S);
 	assert_int_equal(t.ngiven, 0);
-	assert_in_range(t.opens, 4, 40); /* and there is no storm */
+	assert_in_range(t.opens, 4, 40); /* there is no storm */
 	t.fetch_fails = 0;
 	runs(&s, 5 * SYNC_S);
 	assert_int_equal(t.ngiven, 2);
 	assert_string_equal(t.given[0], "root/1");
-	/* But one that has no end to its parts holds nobody up. */
+	/* But a document whose parts have no end does not hold up others. */
 	t.fetch_fails = -EUCLEAN;
 	t.kv[0].mod = 3;
 	runs(&s, 70 * SYNC_S);
@@ -511,7 +514,7 @@ static void status_is_written_at_most_twice_a_minute(void **state)
 	t.has_status = true;
 	runs(&s, 600 * SYNC_S);
 	assert_in_range(t.statuses, 19, 21);
-	t.status_waits = true; /* is asked: the answer is written when it comes */
+	t.status_waits = true; /* the status is written when the answer comes */
 	t.statuses = 0;
 	runs(&s, 60 * SYNC_S);
 	assert_int_equal(t.statuses, 0);
@@ -536,7 +539,7 @@ static void a_store_with_too_much_in_it_is_bounded_and_told(void **state)
 	steps(&s, 2);
 	assert_int_equal(s.docs.n, DOCS_MOST);
 	assert_int_equal(t.said[SYNC_TROUBLE], 1);
-	assert_string_equal(t.given[0], "root/1"); /* it came last, and there was no place left */
+	assert_string_equal(t.given[0], "root/1"); /* it came last, when there was no room left */
 	sync_done(&s);
 }
 
@@ -564,7 +567,7 @@ static void bytes_of_the_watch_are_bounded(void **state)
 	sync_docs_done(&d);
 }
 
-/* Who published it waits for that; of a signed time nobody does, and all trays have it at once. */
+/* The publisher waits for the status, except for a signed time, which all trays get at once. */
 static void status_is_written_at_once_after_a_document_was_taken_or_refused(void **state)
 {
 	struct sync s = begin();
@@ -590,7 +593,7 @@ static void status_is_written_at_once_after_a_document_was_taken_or_refused(void
 	t.has_news = true;
 	steps(&s, 3);
 	assert_int_equal(t.statuses, 1);
-	/* One that is on its way already does not have it: another one follows. */
+	/* A status that is already being written lacks the document, so another one follows. */
 	t.answer = GIVEN_TAKEN;
 	s.status_ns = t.now_ns;
 	t.status_waits = true;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where headers end; nothing of the payload is taken. */
+/* Where headers end: no byte of the payload is taken. */
 #include "tests/unit/test.h"
 #include <string.h>
 #include "tap/headers.h"
 
 #define FRAME 300
 
-/* A frame of 300 bytes: what is given, then payload. */
+/* Makes a frame of 300 bytes: head, then payload. */
 static size_t of(const uint8_t *head, size_t n)
 {
 	uint8_t frame[FRAME];
@@ -50,12 +50,12 @@ static void of_what_is_not_known_nothing_is_a_header(void **state)
 	assert_int_equal(OF(MACS, 0x88, 0xcc), 14);
 	assert_int_equal(OF(MACS, 0x81, 0, 0, 5, 0x81, 0, 0, 5, 0x81, 0, 0, 5, 8, 0), 14 + 8);
 	assert_int_equal(OF(MACS, 8, 0, IPV4(5, 0, 253)), 14 + 20);
-	/* later fragments are payload from their first byte */
+	/* later fragments are payload from the first byte on */
 	assert_int_equal(OF(MACS, 8, 0, IPV4(5, 1, 17)), 14 + 20);
 	assert_int_equal(OF(MACS, 8, 0, IPV4(5, 0x2000, 17)), 14 + 20 + 8);
 	assert_int_equal(OF(MACS, 0x86, 0xdd, IPV6(44), 17, 0, 0, 8, 0, 0, 0, 0), 14 + 40 + 8);
 	assert_int_equal(OF(MACS, 0x86, 0xdd, IPV6(44), 17, 0, 0, 1, 0, 0, 0, 0), 14 + 40 + 8 + 8);
-	/* a chain of extension headers without end */
+	/* an endless chain of extension headers */
 	assert_in_range(OF(MACS, 0x86, 0xdd, IPV6(60), 60, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0,
 			   0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 0,
 			   0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0,

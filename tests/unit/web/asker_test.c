@@ -149,7 +149,7 @@ static void no_beginning_of_an_object_is_a_whole_one(void **state)
 	assert_false(whole_object("{\"\\", 3));
 }
 
-/* bwlimitd's side: the connection of who asked it, when it has said what it wants. */
+/* bwlimitd's side: accepts a connection, reads the request, answers, and returns the connection. */
 static int hear(int fd, const char *answer)
 {
 	int conn = accept(fd, NULL, NULL);
@@ -190,7 +190,7 @@ static void what_goes_on_ends_when_nobody_asks_again_or_it_says_nothing(void **s
 				     &a, &e),
 			 0);
 
-	/* No place there is not the fault of who asks. */
+	/* A lack of room is not the client's fault. */
 	asker_ask(&a, "whole");
 	close(hear(
 		fd,
@@ -202,7 +202,7 @@ static void what_goes_on_ends_when_nobody_asks_again_or_it_says_nothing(void **s
 		"{\"error\": \"too many commands at the same time; try again\", \"busy\": true}\n"));
 	is_taken(&a, 503, "\"EBUSY\"");
 
-	/* A line each time that it is looked at, and nobody who asks for one. */
+	/* Lines keep coming, but nobody asks for one. */
 	asker_ask(&a, "goes-on");
 	conn = hear(fd, "{\"stream\": true}\n");
 	send(conn, line, strlen(line), MSG_NOSIGNAL);
@@ -219,7 +219,7 @@ static void what_goes_on_ends_when_nobody_asks_again_or_it_says_nothing(void **s
 	close(conn);
 
 	asker_ask(&a, "goes-on");
-	conn = hear(fd, "{\"stream\": true}\n"); /* and no line */
+	conn = hear(fd, "{\"stream\": true}\n"); /* but no line follows */
 	is_taken(&a, 503, "\"ETIMEDOUT\"");
 	assert_int_equal(recv(conn, &byte, 1, 0), 0);
 	close(conn);

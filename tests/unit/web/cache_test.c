@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One document for all who ask, and never more than there is room for. */
+/* One document serves all clients, and the cache never exceeds its room. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void a_document_is_fresh_for_its_time(void **state)
 	assert_false(cache_is_fresh(e, (100 + e->how->every_ms) * MS));
 	version = e->version;
 	put(&c, e, 10, 'a', 200 * MS);
-	assert_int_equal(e->version, version); /* it has not changed */
+	assert_int_equal(e->version, version); /* the document has not changed */
 	put(&c, e, 10, 'b', 300 * MS);
 	assert_int_not_equal(e->version, version);
 	cache_put(&c, e, 503, text_new("no", 2), 400 * MS);
@@ -64,7 +64,7 @@ static void the_oldest_that_nobody_needs_makes_room(void **state)
 		e = entry(&c, question, i + 1);
 		first = first ? first : e;
 	}
-	cache_hold(first); /* the oldest, but somebody listens to it */
+	cache_hold(first); /* the oldest entry, but a client uses it */
 	e = entry(&c, "stats?x=new", 1000);
 	assert_non_null(e);
 	assert_ptr_not_equal(e, first);
@@ -117,13 +117,12 @@ static void what_nobody_waits_for_any_more_is_not_asked_for(void **state)
 	assert_ptr_equal(cache_next(&c, e->how->asker), e);
 	cache_give_back(&other);
 	assert_null(cache_next(&c, e->how->asker));
-	cache_give_back(&other); /* once is enough */
+	cache_give_back(&other); /* a second call does nothing */
 	assert_int_equal(e->holders, 0);
 	cache_done(&c);
 }
 
-/* Between the moment that a document comes and that in which who waits for it gets it, others come.
- */
+/* Other documents arrive after a document came and before the client that waits for it gets it. */
 static void what_somebody_holds_is_neither_forgotten_nor_another_questions(void **state)
 {
 	const size_t half = CACHE_BYTES / 2;
@@ -145,7 +144,7 @@ static void what_somebody_holds_is_neither_forgotten_nor_another_questions(void 
 	e = held;
 	cache_give_back(&held);
 	put(&c, entry(&c, "stats?x=more", 1000), half, 'x', 1000);
-	assert_string_equal(e->question, ""); /* control: then it is */
+	assert_string_equal(e->question, ""); /* control: once released, it is forgotten */
 	cache_done(&c);
 }
 
@@ -165,7 +164,7 @@ static void openmetrics_is_made_once_for_all(void **state)
 	cache_put(&c, e, 200, text_new("x 2\n", 4), 2);
 	b = cache_openmetrics(e);
 	assert_string_equal(b->at, "x 2\n# EOF\n");
-	assert_string_equal(a->at, "x 1\n# EOF\n"); /* who takes it slowly */
+	assert_string_equal(a->at, "x 1\n# EOF\n"); /* a slow client still has the old one */
 	text_drop(a);
 	text_drop(b);
 	cache_done(&c);

@@ -50,7 +50,7 @@ static void of_an_address_that_has_too_many(void **state)
 		struct guest *x = come(1, 10 + i);
 
 		assert_non_null(x);
-		for (unsigned k = 0; k < GUESTS_ROOM; k++) /* as libmicrohttpd tells it */
+		for (unsigned k = 0; k < GUESTS_ROOM; k++) /* as libmicrohttpd reports it */
 			if (g.guest[k].does == GUEST_GOES)
 				guests_go(&g.guest[k]);
 	}
@@ -64,14 +64,14 @@ static void who_takes_nothing_makes_room_and_who_reads_does_not(void **state)
 
 	(void)state;
 	reads = come(1, 1);
-	guests_does(reads, GUEST_STREAMS, 0, 1); /* all was taken: it waits for news */
+	guests_does(reads, GUEST_STREAMS, 0, 1); /* it has taken everything and waits for news */
 	deaf = come(1, 2);
 	for (unsigned i = 1; i < GUESTS_OF_ADDRESS; i++) {
 		guests_does(deaf, GUEST_IS_ANSWERED, 30, 2);
 		if (i < GUESTS_OF_ADDRESS - 1)
 			deaf = come(1, 2);
 	}
-	assert_int_equal(come(1, SECOND)->does, GUEST_GOES); /* they may still take it */
+	assert_int_equal(come(1, SECOND)->does, GUEST_GOES); /* the others still have time */
 	assert_int_equal(come(1, 4 * SECOND)->does, GUEST_ASKS);
 	assert_int_equal(reads->does, GUEST_STREAMS);
 }

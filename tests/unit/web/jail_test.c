@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a sealed process cannot do, and that it has what it needs. A child tries, and writes the
+ * What a sealed process cannot do, and that it can do what it needs. A child tries, and writes the
  * results.
  */
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "web/jail.h"
 #include "../test.h"
 
-static int got; /* of a socket that was there before */
+static int got; /* a socket opened before the seal */
 
 static long unix_socket(void)
 {
@@ -49,8 +49,8 @@ static long execs(void)
 {
 	return syscall(SYS_execve, "/none", NULL, NULL) && errno == ENOENT ? 0 : -errno;
 }
-static long
-bpf(void) /* EINVAL or EPERM of its own would look alike: EFAULT and EINVAL are no seal's */
+/* Only EPERM counts as the seal's answer: EFAULT and EINVAL are the call's own. */
+static long bpf(void)
 {
 	return syscall(SYS_bpf, 9999, NULL, 0) && errno == EPERM ? -EPERM : 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The server in a separate process, with this one on both sides: clients that ask it, hang up and
- * are slow, and the askers that it uses. Every client that waits gets what it asked for, whichever
- * others leave.
+ * The server in a separate process; this process is on both sides of it: clients that ask, hang up
+ * or are slow, and the askers that the server uses. Every client that waits gets what it asked for,
+ * whichever others leave.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,9 +18,9 @@
 #include "../test.h"
 
 #define WAIT_MS 60000
-#define ASKER 1 /* of all documents but top */
+#define ASKER 1 /* for all documents but top */
 #define CLIENTS 40
-#define LONG (CACHE_BYTES / 32) /* of an answer: not all that are asked for are kept */
+#define LONG (CACHE_BYTES / 32) /* an answer's length: not all answers can be kept */
 
 static struct {
 	pid_t pid;
@@ -49,7 +49,7 @@ static int serve(int stop, int tell, struct web *w)
 			(struct sockaddr *)&at, &len) ||
 	    write(tell, &at, sizeof(at)) != sizeof(at))
 		return 1;
-	memcpy(&c.at, &at, sizeof(at)); /* a Host field says it */
+	memcpy(&c.at, &at, sizeof(at)); /* a Host field names it */
 	r = web_run(w, stop, &e);
 	web_close(w);
 	return !!r;
@@ -89,7 +89,7 @@ static int start(void **state)
 	return 0;
 }
 
-/* Told to stop, it ends by itself. */
+/* The server must end by itself when it is told to stop. */
 static int stop(void **state)
 {
 	int status = -1;
@@ -125,7 +125,7 @@ static bool is_there(int fd, int ms)
 	return poll(&p, 1, ms) > 0;
 }
 
-/* The next question, in `question`. */
+/* Reads the next question into `question`. */
 static void is_asked(unsigned i, char *question, size_t size)
 {
 	ssize_t n;
@@ -136,7 +136,7 @@ static void is_asked(unsigned i, char *question, size_t size)
 	question[n] = '\0';
 }
 
-/* With a document that says which question it answers, of about that length. */
+/* Answers with a document of about that length, which names its question. */
 static void answers(unsigned i, const char *question, size_t len)
 {
 	char *text = malloc(len + 128);
@@ -161,7 +161,7 @@ static void answers(unsigned i, const char *question, size_t len)
 	free(text);
 }
 
-/* All of an answer, until its end. */
+/* Reads an answer until its end. */
 static void gets(int fd, const char *status, const char *has)
 {
 	char *text = calloc(1, 4096);
@@ -193,7 +193,7 @@ static void what_those_who_hung_up_have_asked_is_not_asked(void **state)
 	assert_string_equal(question, "exfil?size=1tb");
 	other = asks("/api/v1/exfil?size=1tb");
 	gone = asks("/api/v1/grants");
-	gets(asks("/api/v1/"), "200", "\"api\""); /* so it has taken what came before */
+	gets(asks("/api/v1/"), "200", "\"api\""); /* so the server has read everything before */
 	close(gone);
 	close(one);
 	last = asks("/api/v1/lease");

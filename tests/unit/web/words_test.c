@@ -47,7 +47,7 @@ static void one_question_has_one_text(void **state)
 				       "destination_port=443", "port=hpf0", NULL },
 		"explain?source=10.0.0.1&destination=fd00::9&protocol=tcp&destination_port=443&port=hpf0",
 		"{\"argv\":[\"--json\",\"explain\",\"10.0.0.1\",\"fd00::9\",\"tcp\",\"443\",\"--port=hpf0\"]}");
-	/* Behind a word that is missing none is meant. */
+	/* Words after a missing word are ignored. */
 	becomes("explain", (const char *const[]){ "destination=10.0.0.1", NULL },
 		"explain?destination=10.0.0.1", "{\"argv\":[\"--json\",\"explain\"]}");
 	becomes("flows", (const char *const[]){ "most=9", "port=443", "peer=d1", "since=1d", NULL },
