@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# packaging/apt-repo, read by apt itself in a root of its own: what it signs is installed, and what was changed after
-# it, is signed by nobody or by somebody else, is not.
+# packaging/apt-repo, read by apt itself in a root of its own. What it signs is installed. What is changed later,
+# unsigned, or signed by somebody else is not.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}}
@@ -18,7 +18,7 @@ make_key() { gpg --batch --quiet --passphrase '' --quick-gen-key "$1" ed25519 si
 make_key one@example.org && make_key two@example.org || { sed 's/^/# /' "$tmp/gpg"; exit 1; }
 arch=$(dpkg --print-architecture)
 
-package() { # version, what is in it: its path
+package() { # version, content; prints its path
 	local d=$tmp/build
 	rm -rf "$d"
 	mkdir -p "$d/DEBIAN" "$d/usr/share/bwl-sample"
@@ -29,7 +29,7 @@ package() { # version, what is in it: its path
 }
 repo() { "$source_dir/packaging/apt-repo" "$@" >"$tmp/out" 2>"$tmp/err"; }
 told() { grep -qF -- "$1" "$tmp/err" || { sed 's/^/# /' "$tmp/err"; return 1; }; }
-apt() { # key apt-get arguments…: in a root that has seen nothing yet, if the arguments begin with update
+apt() { # key apt-get arguments…: `update` as the first argument begins with an empty root
 	local key=$1 root=$tmp/root
 	shift
 	if [[ $1 == update ]]; then
@@ -62,7 +62,7 @@ check "and the one before, if asked" eval 'apt "$key" download bwl-sample=1.0 &&
 check "its word has an end" grep -q '^Valid-Until: ' "$tmp/repo/dists/stable/InRelease"
 cp -a "$tmp/repo" "$tmp/whole"
 
-# What is refused by apt.
+# What apt refuses.
 pool=$(echo "$tmp"/repo/pool/bwl-sample_1.1_*.deb)
 cp "$(package 1.1 evil)" "$pool"
 apt "$key" update
@@ -91,7 +91,7 @@ check "with another key it is made when the trusted one was put away" repo "$tmp
 refute "and is refused by who trusts the first" apt "$key" update
 restored
 
-# What is refused before anything is written.
+# What apt-repo refuses before it writes anything.
 before=$(cd "$tmp/repo" && find . -type f -exec sha256sum {} + | sort)
 same() { [[ $(cd "$tmp/repo" && find . -type f -exec sha256sum {} + | sort) == "$before" ]]; }
 refute "another file of a version that was given out" repo "$tmp/repo" --key one@example.org "$(package 1.1 other)"

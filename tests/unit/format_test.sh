@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# How C is laid out: .clang-format, and lines of at most 100 columns. A text is never broken: one can
-# search for it. And clang-tidy (preset lint) complains about the headers of every folder.
+# The layout of C: .clang-format, and lines of at most 100 columns. Strings are never broken, so that they can be
+# searched for. And clang-tidy (preset lint) checks the headers of every folder.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# docs/schema, docs/json.md and the programs' sources agree: one name, one type, one unit; every kind and
-# every id of a check is told of. What the programs print is judged in tests/netns/json_test.sh.
+# docs/schema, docs/json.md and the programs' sources agree: one name, one type, one unit; every kind and every id of
+# a check is documented. tests/netns/json_test.sh checks what the programs print.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}}
@@ -13,9 +13,9 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 check "schemas, page and programs agree" "$check_docs" --docs "$source_dir"
-# It sees what it is for: a copy with one thing changed is refused.
+# The check works: it refuses a copy with one change.
 copy() { rm -rf "$tmp/tree" && mkdir "$tmp/tree" && cp -r "$source_dir"/{docs,loader,ctl,agent,lib,sync,fleet,web} "$tmp/tree"; }
-refuses() { # what it says, file, sed program
+refuses() { # message, file, sed program
 	copy
 	sed -i "$3" "$tmp/tree/$2"
 	! "$check_docs" --docs "$tmp/tree" 2>"$tmp/why" && grep -q -- "$1" "$tmp/why"

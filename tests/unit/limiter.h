@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For the limiter's tests: the limiter itself with a hook at every atomic operation (where another
- * CPU's packet may come in between), random numbers, and the exact bound.
+ * For the limiter's tests: the limiter itself with a hook at every atomic operation, where another
+ * CPU's packet may come in between; random numbers; and the exact bound.
  */
 #ifndef BWL_TEST_LIMITER_H
 #define BWL_TEST_LIMITER_H
@@ -54,7 +54,7 @@ static inline uint64_t rnd_below(uint64_t n)
 	return n ? rnd() % n : 0;
 }
 
-/* lo .. hi, every magnitude as likely as any other. */
+/* lo .. hi; every magnitude is equally likely. */
 static inline uint64_t rnd_scale(uint64_t lo, uint64_t hi)
 {
 	unsigned bits = 64 - (unsigned)__builtin_clzll(hi | 1);
@@ -67,10 +67,10 @@ static inline uint64_t rnd_scale(uint64_t lo, uint64_t hi)
 }
 
 /*
- * The bound, without rounding: everything in 1/(8 * 10^9) bytes, in which a rate in bit/s times
+ * The bound without rounding. The unit is 1/(8 * 10^9) bytes, in which a rate in bit/s times
  * nanoseconds is a whole number. allowed is the integral of the configured rate. A window from
- * packet i to packet j may pass allowed(j) - allowed(i) + burst; the largest excess over all
- * windows that end at j is a prefix sum less the smallest prefix before it.
+ * packet i to packet j may pass allowed(j) - allowed(i) + burst. The largest excess over all
+ * windows that end at j is a prefix sum minus the smallest prefix before it.
  */
 #define TICKS 8000000000LL
 
@@ -84,7 +84,7 @@ static inline i128 allowed_by(uint64_t rate_bps, uint64_t ns)
 	return (i128)rate_bps * ns;
 }
 
-/* Bytes over the bound (rounded up), of the worst window that ends with this packet. */
+/* Bytes over the bound (rounded up) in the worst window that ends with this packet. */
 static inline i128 bound_pass(struct bound *b, i128 allowed, uint64_t len, uint64_t burst)
 {
 	i128 over;
@@ -97,7 +97,7 @@ static inline i128 bound_pass(struct bound *b, i128 allowed, uint64_t len, uint6
 	return over > 0 ? (over + TICKS - 1) / TICKS : 0;
 }
 
-/* One limit, exactly, as bwl_ask_once() of bpf/lib/share.h. t zeroed but for its slack. */
+/* One limit, exactly, like bwl_ask_once() of bpf/lib/share.h. t: zeroed except for its slack. */
 static inline int limit_take(const struct bwl_limit *l, struct bwl_state *s, struct bwl_window *w,
 			     uint64_t released, uint64_t now_ns, uint64_t len, struct bwl_taken *t)
 {

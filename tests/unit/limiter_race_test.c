@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Promises 2 and 3 with several CPUs: packets that come between any two atomic operations of
- * another packet (simulated, so that every run is the same), and threads that really race. Several
- * levels, with refusals by the outer one and refunds by the inner ones.
+ * another packet (simulated, so that every run is the same), and threads that really race. There
+ * are several levels, with refusals by the outer one and refunds by the inner ones.
  */
 #include <pthread.h>
 #include "limiter.h"
 
 #define LEVELS 3
-#define DEPTH 4 /* packets under way at once */
+#define DEPTH 4 /* packets in progress at once */
 
 struct level {
 	struct bwl_limit l;
@@ -28,16 +28,16 @@ struct sent {
 static struct sim {
 	struct level level[LEVELS];
 	uint64_t now, changed;
-	uint64_t lost; /* refunds that could not be made */
+	uint64_t lost; /* refunds that were not possible */
 	uint64_t undone;
-	uint64_t step; /* time may pass by so much between two atomic operations */
+	uint64_t step; /* most time that may pass between two atomic operations */
 	uint32_t min_len;
 	int depth;
 	struct sent sent[20000];
 	size_t nsent;
 } sim;
 
-/* As bpf/lib/charge.h: charge all, undo on a refusal. */
+/* Like bpf/lib/charge.h: charges all levels, and refunds on a refusal. */
 static bool charge(struct level *level, uint64_t now, uint64_t len, uint64_t *lost)
 {
 	struct bwl_taken t[LEVELS] = { 0 };
@@ -70,7 +70,7 @@ static int by_time(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Every window of what passed, by the packets' own clock. */
+/* Checks every window of what passed, by the packets' own clock. */
 static void check_windows(struct level *level, struct sent *sent, size_t n, uint64_t begin)
 {
 	size_t i;
@@ -165,7 +165,7 @@ static void packets_between_any_two_steps_pass_no_more(void **state)
 		undone += sim.undone;
 	}
 	test_between = NULL;
-	assert_true(undone > 10000 && lost > 1000); /* refusals and lost refunds were there */
+	assert_true(undone > 10000 && lost > 1000); /* both occurred often */
 }
 
 static void policy_changes_between_any_two_packets_pass_no_more(void **state)
@@ -225,7 +225,7 @@ static void alone_a_refusal_leaves_every_limit_as_it_was(void **state)
 		refused++;
 		for (k = 0; k < LEVELS; k++)
 			assert_memory_equal(&before[k], &sim.level[k].s, sizeof(before[k]));
-		/* Its turn may have come; nothing was added. */
+		/* The window may have turned, but nothing was added. */
 		assert_true(sim.level[1].w.total_bytes <= total);
 	}
 	assert_int_equal(lost, 0);
@@ -274,7 +274,7 @@ static void volume_is_exact_between_any_two_steps(void **state)
 			sim.level[k].l.rate.flags = BWL_RATE_UNLIMITED;
 			sim.level[k].l.volume.spendable_bytes = 90000 + rnd_below(3000);
 		}
-		/* The inner levels take and give back all the time; the outermost one decides. */
+		/* The inner levels charge and refund all the time; the outermost one decides. */
 		sim.level[2].l.volume.spendable_bytes = 90000;
 		for (i = 0; i < 1000000 && sim.level[2].s.used_bytes != 90000; i++)
 			one_packet();
@@ -286,7 +286,7 @@ static void volume_is_exact_between_any_two_steps(void **state)
 	test_between = NULL;
 }
 
-/* Real threads: one clock that all of them push, each with its own random numbers. */
+/* Real threads: all advance one clock, and each has its own random numbers. */
 #define THREADS 4
 #define PER_THREAD 150000
 
@@ -346,7 +346,7 @@ static void run_race(void)
 	pthread_barrier_destroy(&race.go);
 }
 
-/* All that passed; frees the threads' own lists. */
+/* Returns everything that passed, and frees the threads' lists. */
 static struct sent *collect(size_t *ret_n)
 {
 	struct sent *all = calloc((size_t)THREADS * PER_THREAD, sizeof(*all));
@@ -393,7 +393,7 @@ static void volume_is_exact_with_threads(void **state)
 		race.level[k].l.volume.spendable_bytes = k == 1 ? 777777 : 800000;
 	}
 	race.now = sim.now;
-	race.one_byte = true; /* so that the last byte is asked for */
+	race.one_byte = true; /* so that the last byte is requested */
 	run_race();
 	for (k = 0; k < THREADS; k++)
 		passed += race.passed[k];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Promise 2 on one CPU: in every window a limit passes at most rate * T + burst, whatever the
- * clock, the initial words and the changes of policy; and not much less either.
+ * clock, the initial words and the changes of policy; and not much less.
  */
 #include <bwl/units.h>
 #include "limiter.h"
@@ -50,7 +50,7 @@ static uint64_t random_burst(uint64_t rate)
 	}
 }
 
-/* A limit with a history that ended in a random word: it starts in full debt. */
+/* A limit whose history left a random word: it starts in full debt. */
 static void start(struct flow *f)
 {
 	uint64_t rate = rnd_scale(RATE_LOW, RATE_HIGH);
@@ -114,8 +114,8 @@ static void never_above_the_limit(void **state)
 }
 
 /*
- * Mode shape: what passes above the burst leaves later, and the bound holds where it leaves. At
- * the charge it may be ahead by the horizon, never more.
+ * Mode shape: what passes above the burst departs later, and the bound holds for departures. When
+ * charged it may be ahead by the horizon, never more.
  */
 static void departures_keep_the_limit_and_none_is_later_than_the_horizon(void **state)
 {
@@ -152,8 +152,8 @@ static void departures_keep_the_limit_and_none_is_later_than_the_horizon(void **
 			assert_true(delay <= horizon + horizon / 200 +
 						     time_of(&f, bwl_rate_jitter(&f.r) + 1));
 			/*
-			 * Rounded up, so one that is not late may be a nanosecond before one that
-			 * is.
+			 * Delays are rounded up, so a packet without delay may depart 1 ns before a
+			 * delayed one.
 			 */
 			assert_true(f.now + delay + 1 >= last);
 			if (f.now + delay > last)
@@ -189,7 +189,7 @@ static void changes_of_rate_and_burst_add_nothing(void **state)
 			case 1:
 				configure(&f, rate, random_burst(rate));
 				break;
-			case 2: /* the same again, many times within a packet */
+			case 2: /* the same policy again, many times within a packet's time */
 				for (int k = 0; k < 50; k++, f.now += rnd_below(100))
 					configure(&f, f.rate, f.burst);
 				break;
@@ -244,7 +244,7 @@ static void an_idle_limit_has_its_burst_and_no_more(void **state)
 			f.now = 1;
 			configure(&f, rates[i], 1000000);
 			f.now += years * YEAR_NS;
-			/* 2^63 bytes of idleness: 1.46 years at 1.6 Tbit/s, 23 at 100 Gbit/s. */
+			/* idle for 2^63 bytes: 1.46 years at 1.6 Tbit/s, 23 at 100 Gbit/s */
 			if (allowed_by(rates[i], years * YEAR_NS) / TICKS < (i128)1 << 62) {
 				while (offer(&f, 1) == BWL_OK)
 					sent++;
@@ -267,7 +267,9 @@ static void a_clock_that_jumps_adds_nothing(void **state)
 	for (n = 0; n < 2000; n++) {
 		start(&f);
 		for (i = 0; i < 500; i++) {
-			/* Not 2^62 bytes at once: 0.7 years at 1.6 Tbit/s, 11 at 100 Gbit/s. */
+			/*
+			 * less than 2^62 bytes at once: 0.7 years at 1.6 Tbit/s, 11 at 100 Gbit/s
+			 */
 			uint64_t jump = rnd_scale(1, f.rate > 8000000000ULL * 2
 							     ? time_of(&f, 1ULL << 61)
 							     : 1ULL << 61);
@@ -281,7 +283,7 @@ static void a_clock_that_jumps_adds_nothing(void **state)
 				if (f.now < 1ULL << 62)
 					f.now += jump;
 				break;
-			case 2: /* a little back, as between two CPUs */
+			case 2: /* slightly back, as between two CPUs */
 				f.now -= f.now > 2000 ? rnd_below(2000) : 0;
 				break;
 			}
@@ -326,7 +328,8 @@ static void drained_bytes_never_fall_and_never_exceed_the_rate(void **state)
 			assert_true((int64_t)(d - last) >= 0);
 			assert_true((i128)bytes <= may);
 			/*
-			 * A byte for the rounding here, the rest for the step's 24 bits or fewer.
+			 * 1 byte for the rounding here, the rest because the step has 24 bits or
+			 * fewer
 			 */
 			assert_true((i128)bytes + 2 + (may >> (bps < 64000 ? 17 : 23)) >= may);
 			last = d;
@@ -345,8 +348,8 @@ static void one_byte_over_the_burst_is_refused(void **state)
 	(void)state;
 	start(&f);
 	configure(&f, 1000000, 2000);
-	f.now += time_of(&f, 1ULL << 36); /* also what it owed before has drained */
-	/* The configured burst less one: the rounding of drained() is paid for. */
+	f.now += time_of(&f, 1ULL << 36); /* earlier debt has drained, too */
+	/* the configured burst minus one byte for the rounding of drained() */
 	assert_int_equal(offer(&f, 2000), BWL_OVER_RATE);
 	assert_int_equal(offer(&f, 1999), BWL_OK);
 	assert_int_equal(offer(&f, 1), BWL_OVER_RATE);

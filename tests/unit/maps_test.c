@@ -46,7 +46,7 @@ static const struct own {
 };
 #define NOWN (sizeof(own) / sizeof(own[0]))
 
-/* "BWL_AT_LOAD(2 * (n->max_peers + …))" as a reader would say it. */
+/* "BWL_AT_LOAD(2 * (n->max_peers + …))", written for readers. */
 static void entries_text(const char *from, char *to)
 {
 	size_t len = strlen(from);
@@ -214,7 +214,7 @@ static void an_object_gets_the_sizes_of_its_schema(void **state)
 	bwlimit__destroy(s);
 }
 
-/* Literal: what is pinned on machines out there. */
+/* Literal numbers: these layouts are pinned on machines in use. */
 static void layouts_that_were_given_out_keep_their_numbers(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# monitoring/ without a Prometheus that runs: the rules by promtool, with their tests; every metric that a rule or
-# a panel names is one that the programs have; every alert has a test, and its lines in docs/monitoring.md.
+# monitoring/ without a running Prometheus: promtool checks the rules and runs their tests; the programs have every
+# metric that a rule or a panel names; every alert has a test and a section in docs/monitoring.md.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}}
@@ -35,13 +35,13 @@ fi
 # --- names
 cat "$source_dir"/export/*.c "$source_dir"/fleet/model/metrics.c >"$tmp/code"
 names() { grep -ohE '\bbwlimit_[a-z_]+' "$@" | sort -u; }
-unknown() { # files: names that no program prints
+unknown() { # files; prints the names that no program has
 	local name
 	for name in $(names "$@"); do
 		grep -qF "\"${name#bwlimit_}\"" "$tmp/code" || echo "$name"
 	done
 }
-exprs() { # file: what is asked, without the words around it
+exprs() { # file; prints its queries alone
 	/usr/bin/python3 - "$1" <<'END'
 import json, re, sys
 text = open(sys.argv[1], encoding="utf-8").read()
@@ -58,7 +58,7 @@ for file in "$at"/prometheus/*.rules.yml "$at"/grafana/*.json; do
 done
 echo 'bwlimit_peer_sent' >"$tmp/exprs"
 refute "a metric that nobody prints is found" eval '[[ -z $(unknown "$tmp/exprs") ]]'
-# Those that alerts and panels are for; a few are for people alone.
+# Metrics that no alert or panel uses. A few are for people alone.
 unused() {
 	cat "$at"/prometheus/*.rules.yml "$at"/grafana/*.json >"$tmp/used"
 	grep -ohE '"(peer|port|limit|tray|fleet|verify|policy|heartbeat|lease|clock|sa|attach|peers)[a-z_]*_[a-z_]+"' "$tmp/code" |
@@ -81,7 +81,7 @@ lines=$(sed -n 's/^### \(Bwlimit.*\)/\1/p' "$source_dir/docs/monitoring.md" | so
 check "docs/monitoring.md tells of no other" [ "$lines" = "$(printf '%s\n' "${alerts[@]}" | sort)" ]
 
 # --- words of the journal
-words() { # those that bwlimitd says with that priority, in agent/
+words() { # priority; prints bwlimitd's words of that priority, from agent/
 	/usr/bin/python3 - "$1" "$source_dir" <<'END'
 import os, re, sys
 for where, _, names in os.walk(os.path.join(sys.argv[2], "agent")):
@@ -92,7 +92,7 @@ for where, _, names in os.walk(os.path.join(sys.argv[2], "agent")):
                 print(m[2])
 END
 }
-told() { # priority, as the page's row begins
+told() { # priority, beginning of the page's row
 	local word missing='' row
 	row=$(grep "^| $2" "$source_dir/docs/monitoring.md")
 	for word in $(words "$1" | sort -u); do

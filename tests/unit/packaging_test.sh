@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What is said in several places agrees: --help, manual pages and completion of each command; the
-# package's control files and what the tree builds with and installs.
+# Several places agree: --help, manual pages and completion of each command; the package's control files and what the
+# tree builds with and installs.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}} build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -9,19 +9,19 @@ packaging=$source_dir/packaging
 # shellcheck source=../harness/tap.sh
 . "$here/../harness/tap.sh"
 
-# The same lines, whatever their order: what the second has and the first has not, and the other way.
+# Both have the same words, in any order.
 same() { # words words
 	local difference
 	difference=$(diff <(tr ' ' '\n' <<<"$1" | sort -u) <(tr ' ' '\n' <<<"$2" | sort -u)) ||
 		{ note "$difference"; return 1; }
 }
-within() { # words words: all of the first are in the second
+within() { # words words; all of the first are in the second
 	local missing
 	missing=$(comm -23 <(tr ' ' '\n' <<<"$1" | sort -u) <(tr ' ' '\n' <<<"$2" | sort -u))
 	[[ -z $missing ]] || { note "missing: ${missing//$'\n'/ }"; return 1; }
 }
 options() { sed 's/swanctl --[a-z-]*//g' | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u; }
-# Roff to words, without what is said of other programs.
+# Converts roff to plain text.
 man_text() { # program
 	sed 's/\\f[A-Z]//g; s/\\-/-/g; s/\\&//g; s/" *"//g' "$packaging/$1.8"
 }
@@ -58,7 +58,7 @@ for p in "${!program[@]}"; do
 	check "the manual page of $p names no option that no program has" within "$manual" "$strangers"
 done
 
-# Words of a command in the completion: "noun" in the first list, verbs in the list of the noun.
+# A command's words in the completion: the noun in the first list, the verb in the noun's list.
 nouns=$(printf '%s\n' "${commands[@]% *}" | sort -u)
 check "the completion of bwlimit-ctl has every command" within "$nouns" \
 	"$(sed -n "s|^\t/) words='\(.*\)' ;;|\1|p" "$packaging/completion/bwlimit-ctl.bash")"
@@ -92,8 +92,8 @@ check "the manual page of bwlimit-load has every command" within "$commands_of_l
 check "the completion of bwlimit-load has every command" within "$commands_of_load" \
 	"$(sed -n "s/^\t'') words='\(.*\)' ;;/\1/p" "$packaging/completion/bwlimit-load.bash")"
 
-# zsh asks bash: what it would offer, its own builtin replaced.
-in_zsh() { # words…: what is offered for the last one
+# zsh asks bash. compadd is replaced, so that this prints what zsh would offer.
+in_zsh() { # words…; prints what is offered for the last one
 	BWLIMIT_BASH_COMPLETIONS=$packaging/completion PATH=$build/ctl:$build/loader:$PATH \
 		zsh -fc 'words=("$@") CURRENT=$# service=$1
 			compadd() { shift; print -l -- "$@" }
@@ -113,11 +113,11 @@ else
 	skip "zsh completes what bash does" "zsh is not installed"
 fi
 
-# Manual pages of the code's own lists.
-listed() { # page: what it has a paragraph of
+# Manual pages of lists in the code.
+listed() { # page; prints the names of its paragraphs
 	sed -n '/^\.SH [RE][A-Z]*S$/,/^\.SH SEE/s/^\.B //p' "$build/packaging/$1.7" | sed 's/\\-/-/g'
 }
-names() { # header: the second word of each line of its list
+names() { # header; prints the second word of each line of its list
 	sed -n 's/^\tX([A-Z0-9_]*, "\([a-z0-9-]*\)".*/\1/p' "$source_dir/maps/$1.h"
 }
 for list in reason event; do
@@ -125,7 +125,7 @@ for list in reason event; do
 done
 check "and what one means, and what to do" grep -qA2 '^\.B no\\-peer$' "$build/packaging/bwlimit-reasons.7"
 
-# bwlimit-policy(5): docs/policy.md, whose keys unit.policy_test compares with the code's.
+# bwlimit-policy(5) is made from docs/policy.md; unit.policy_test compares its keys with the code's.
 rows() { sed -n 's/^| `\([a-z0-9_]*\)` |.*/\1/p' "$source_dir/docs/policy.md" | sort -u; }
 if command -v lowdown >/dev/null; then
 	shown=$(MANWIDTH=1000 man -l -E UTF-8 "$build/packaging/bwlimit-policy.5" 2>/dev/null | tr -cs 'a-z0-9_' '\n' | sort -u)
@@ -151,7 +151,7 @@ check "and the package says which of them are enabled" same \
 	"$(cd "$packaging/systemd" && printf '%s\n' *.service.in | sed 's/\.in//')"
 check "every manual page and completion belongs to a program that is installed" same "${programs[*]}" \
 	"$(cd "$packaging" && printf '%s\n' *.8 completion/*.bash | sed 's|.*/||; s/\.\(8\|bash\)$//')"
-# The controller is no DPU's: a package of its own, and none of its files in the other one.
+# The controller does not run on a DPU: it has a package of its own, and the other package has none of its files.
 check "what the controller is made of goes into its own package" same \
 	"$(sed -n 's/^CONTROLLER := //p' "$debian/rules" | tr ' ' '\n' | grep -o '[^/]*$')" \
 	"$(cd "$packaging" && printf '%s\n' bwlimit-controller bwlimit-controller.8 bwlimit-controller.service bwlimit-web-fleet.service bwlimit-controller.conf)
@@ -161,7 +161,8 @@ check "likewise bwlimit-export, which brings glib" same "$(sed -n 's/^EXPORT := 
 	"$(cd "$packaging" && printf '%s\n' bwlimit-export bwlimit-export.8 bwlimit-export.service bwlimit-export.conf)
 bwlimit-export"
 check "and that package is there, too" grep -qx 'Package: bwlimit-export' "$debian/control"
-# One field of /etc/passwd: systemd-sysusers refuses the whole file otherwise, and with it the package's configuration.
+# A description is one field of /etc/passwd. With a colon, systemd-sysusers refuses the whole file, and the package
+# cannot be configured.
 words_of_users() { awk -F '"' '$1 ~ /^u / { n++; if ($2 == "" || $2 ~ /:/) { print FILENAME ": " $2; bad = 1 } } END { exit bad || !n }' "$packaging"/sysusers/*.conf; }
 check "what is said of a user has no colon" words_of_users
 if command -v systemd-sysusers >/dev/null; then
@@ -174,7 +175,7 @@ if command -v systemd-sysusers >/dev/null; then
 else
 	skip "systemd-sysusers takes the users" "no systemd-sysusers"
 fi
-# Both need what people use, of the same version; that package needs neither.
+# Both need the package of people's tools in the same version; that package needs neither.
 for p in bwlimit bwlimit-controller; do
 	check "$p brings bwlimit-ctl and bwlimit-web" \
 		grep -q '^Depends:.*bwlimit-tools (= ${binary:Version})' <(sed -n "/^Package: $p\$/,/^\$/p" "$debian/control")
@@ -186,7 +187,7 @@ check "they, their pages, completions and the page are in that package" within \
 for script in "$debian"/*.{postinst,prerm,postrm}; do
 	check "${script##*/} is a shell script" sh -n "$script"
 done
-# bwlimit-web-fleet.service: what its example names is what systemd leaves there.
+# bwlimit-web-fleet.service: its example names the files that systemd puts there.
 unit=$packaging/systemd/bwlimit-web-fleet.service.in example=$packaging/examples/bwlimit-web-fleet.conf
 example_reads() { { "$ctl" --json --fleet status --conf "$1" || true; } | jq -e '.kind == "error" and .error.line == null' >/dev/null; }
 check "the example of its fleet.conf is one" example_reads "$example"
@@ -196,7 +197,7 @@ check "every file that it names is a credential of the unit" same \
 	"$(sed -n 's/^LoadCredential=\([^:]*\):.*/\1/p' "$unit" | grep -v '^fleet.conf$')"
 check "which are files of its own folder" test -z "$(grep '^LoadCredential' "$unit" | grep -v ':/etc/bwlimit/web-fleet/')"
 check "its user is made, and is in no group" grep -qx "u $(sed -n 's/^User=//p' "$unit") - \"[^\"]*\"" "$packaging/sysusers/bwlimit-controller.conf"
-# A purge, in a folder in place of /: each package takes its own, whichever goes first.
+# Purges in a folder in place of /: each package removes its own files, whichever is purged first.
 purge() { # folder package
 	sed "s|/etc/bwlimit|$1/etc/bwlimit|g; s|/var/lib/bwlimit|$1/var/lib/bwlimit|g" "$debian/$2.postrm" | sh -s purge
 }
@@ -229,7 +230,7 @@ purge "$root" bwlimit-tools
 check "the other way round the DPU's own stays" test "$(left "$root")" = '.hidden pki/ca.key policy.yaml web/cert.pem '
 rm -r "$root"
 
-# Else its preinst stops it, and postinst restarts only what runs: dh_installsystemd(1).
+# Without this option preinst stops a unit, and postinst restarts only running units: dh_installsystemd(1).
 check "no upgrade stops a unit for good" eval \
 	'grep -q dh_installsystemd "$source_dir/debian/rules" && ! grep "^	dh_installsystemd" "$source_dir/debian/rules" | grep -v -- --no-stop-on-upgrade'
 for p in $(sed -n 's/^	dh_installsystemd -p \([a-z-]*\) .*/\1/p' "$debian/rules" | sort -u); do

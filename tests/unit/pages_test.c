@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Everything that is mapped and sized in pages, with each kernel's page size: 4, 16 and 64 KiB. */
+/* Everything that is mapped or sized in pages, with each page size of kernels: 4, 16 and 64 KiB. */
 #include "test.h"
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -11,7 +11,7 @@
 static const size_t pages[] = { 4096, 16384, 65536 };
 #define NPAGES (sizeof(pages) / sizeof(*pages))
 
-/* Every array that user space maps, the policy's own too. */
+/* Every array that user space maps, including the policy's. */
 static const struct {
 	const char *name;
 	uint32_t type, flags;
@@ -37,7 +37,7 @@ static void bytes_are_rounded_up_to_whole_pages(void **state)
 	}
 }
 
-/* What the kernel asks of a mapping: it begins at a page, and ends within the array's last one. */
+/* The kernel requires that a mapping begins at a page and ends within the array's last page. */
 static void an_entry_is(const char *name, size_t entry, size_t n, size_t i, size_t page)
 {
 	struct bwl_pages at = bwl_pages_of(entry, i, page);
@@ -71,7 +71,7 @@ static void the_pages_of_an_entry_hold_all_of_it_and_no_page_more(void **state)
 	assert_true(tried > 1000);
 }
 
-/* The kernel takes a ring whose size is a power of two and whole pages, and no other. */
+/* The kernel accepts only a ring whose size is a power of two and whole pages. */
 static void rings_are_whole_pages_of_any_size(void **state)
 {
 	(void)state;

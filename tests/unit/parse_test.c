@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The parser of the programs, compiled for the host: frames truncated at every byte, false lengths,
- * and the headers from which destination and class are taken. Each frame ends where its memory
- * ends, so that a sanitizer sees any read beyond it.
+ * The programs' parser, compiled for the host: frames truncated at every byte, false lengths, and
+ * the headers that give destination and class. Each frame ends where its memory ends, so that a
+ * sanitizer sees any read beyond it.
  */
 #include "test.h"
 #include <arpa/inet.h>
@@ -30,14 +30,12 @@ static void build(const char *spec, struct frame *f)
 }
 
 static bool gso;       /* the kernel says that the next frame is a GSO packet */
-static bool was_plain; /* the last frame, to the parser of plain ones */
+static bool was_plain; /* the parser of plain frames accepted the last frame */
 
-/*
- * linear: bytes that can be read; frame_len: of the whole frame. Both parsers say the same of it.
- */
+/* linear: bytes that can be read; frame_len: bytes of the whole frame. Both parsers must agree. */
 static unsigned parse(const struct frame *f, size_t linear, size_t frame_len, struct bwl_pkt *k)
 {
-	uint8_t *exact = malloc(linear + 2); /* two bytes on, the IP header is aligned */
+	uint8_t *exact = malloc(linear + 2); /* 2 bytes in front align the IP header */
 	struct bwl_pkt plain;
 	unsigned r;
 
@@ -121,7 +119,10 @@ static void a_frame_cut_at_any_byte_never_passes(void **state)
 	}
 }
 
-/* A frame may go on beyond what can be read. Then it is truncated until the headers are there. */
+/*
+ * A frame may extend beyond what can be read. Then it counts as truncated until the headers can be
+ * read.
+ */
 static void where_only_the_start_can_be_read_headers_decide(void **state)
 {
 	static struct frame f;
@@ -141,7 +142,7 @@ static void where_only_the_start_can_be_read_headers_decide(void **state)
 			if (r == BWL_R_NONE) {
 				told = true;
 				k.nd = all.nd;
-				if (!all.nvid) /* behind the header, like the above */
+				if (!all.nvid) /* after the header, as above */
 					k.qpn = all.qpn;
 				assert_memory_equal(&k, &all, sizeof(k));
 			} else if (r != BWL_R_TRUNCATED || told) {
@@ -163,13 +164,13 @@ static void bytes_behind_the_ip_packet_change_nothing(void **state)
 		build(spec, &f);
 		assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
 		memset(f.data + f.len, 0x81, 64);
-		if (k.arp) { /* has padding, and no more */
+		if (k.arp) { /* ARP may have padding, but not more */
 			assert_int_equal(parse(&f, f.len + 64, f.len + 64, &padded),
 					 BWL_R_MALFORMED);
 			continue;
 		}
 		assert_int_equal(parse(&f, f.len + 64, f.len + 64, &padded), BWL_R_NONE);
-		if (k.nd) /* is not for us then */
+		if (k.nd) /* with padding it is not for us */
 			assert_int_equal(padded.nd, 0);
 		padded.nd = k.nd;
 		assert_memory_equal(&k, &padded, sizeof(k));
@@ -200,7 +201,7 @@ static void lengths_that_lie_are_malformed(void **state)
 	expect("eth " V6 "len=4 frag6 off=0 mf=1 fill=40", BWL_R_MALFORMED);
 	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=94010000 udp", BWL_R_MALFORMED);
 	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=94000000 udp", BWL_R_MALFORMED);
-	/* a length that does not fit, or is not there */
+	/* a length that does not fit or is missing */
 	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=820b0000 udp", BWL_R_MALFORMED);
 	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=82050000 udp", BWL_R_MALFORMED);
 	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=01010182 udp", BWL_R_MALFORMED);
@@ -239,7 +240,7 @@ static void a_class_is_that_of_the_outermost_ports(void **state)
 	(void)state;
 	expect_class("eth " V4 "udp dport=4791 hex=0400000000000000", BWL_C_ROCEV2);
 	expect_class("eth " V4 "udp dport=4791 hex=8100000000000000", BWL_C_CNP);
-	expect_class("eth " V4 "udp dport=4791 hex=81000000000000", BWL_C_ROCEV2); /* none: short */
+	expect_class("eth " V4 "udp dport=4791 hex=81000000000000", BWL_C_ROCEV2); /* too short */
 	expect_class("eth " V4 "udp sport=4791 dport=9 hex=81000000", BWL_C_ROCEV2);
 	expect_class("eth " V4 "tcp dport=4420", BWL_C_NVME_TCP);
 	expect_class("eth " V4 "tcp sport=4420 dport=50000", BWL_C_NVME_TCP);
@@ -318,7 +319,7 @@ static void arp_and_nd_are_themselves_only_in_good_form(void **state)
 		  0, 0 },
 		{ "eth ip6 src=fe80::2 dst=ff02::1 hop=255 nd kind=135 target=fe80::2", BWL_R_NONE,
 		  0, 0 },
-		/* an address, a nonce and room; no more, and nothing behind */
+		/* an address, a nonce and some room, but no more, and nothing after it */
 		{ SOL "fe80::1:2 fill=40", BWL_R_NONE, 0, BWL_ND_NS },
 		{ SOL "fe80::1:2 fill=41", BWL_R_NONE, 0, 0 },
 		{ "eth ip6 src=fe80::2 dst=ff02::1:ff01:2 hop=255 len=24 nd kind=135 target=fe80::1:2 fill=8",
@@ -340,7 +341,7 @@ static void arp_and_nd_are_themselves_only_in_good_form(void **state)
 	}
 }
 
-/* That it says the same of all others, parse() sees. */
+/* For all other frames parse() checks that both parsers agree. */
 static void the_parser_of_plain_frames_takes_those_and_no_other(void **state)
 {
 	static const struct {
@@ -349,7 +350,7 @@ static void the_parser_of_plain_frames_takes_those_and_no_other(void **state)
 	} cases[] = {
 		{ "eth " V4 "udp dport=53 fill=12", true },
 		{ "eth " V4 "udp dport=53 fill=11",
-		  false }, /* it reads as far as TCP's header goes */
+		  false }, /* too short: it reads as far as TCP's header */
 		{ "eth " V4 "udp dport=4791 hex=81000000 fill=60", true },
 		{ "eth " V4 "df=1 tcp dport=443 doff=10 fill=60", true },
 		{ "eth " V4 "tcp flags=2", true },
@@ -374,7 +375,7 @@ static void the_parser_of_plain_frames_takes_those_and_no_other(void **state)
 	}
 }
 
-/* In a frame of so many bytes, with the option's header and its length where there is room. */
+/* Parses a frame of frame_len bytes, with the jumbo option if spec has room for it. */
 static unsigned big(const char *spec, size_t frame_len, bool is_gso, uint32_t jumbo,
 		    struct bwl_pkt *k)
 {
@@ -409,8 +410,8 @@ static void a_gso_packet_of_tcp_may_be_longer_than_ip_can_say(void **state)
 	assert_true(k.plain && k.hdr_len == 54 + 32 && !bwl_jumbo(&k));
 	assert_int_equal(big(JUMBO, 54 + 180000, true, 180000, &k), BWL_R_NONE);
 	assert_true(k.plain && k.hdr_len == 62 + 32 && k.proto == IPPROTO_TCP);
-	assert_int_equal(bwl_jumbo(&k), 8); /* on no wire */
-	/* An extension header in a frame of usual length is charged as what it is. */
+	assert_int_equal(bwl_jumbo(&k), 8); /* not sent on the wire */
+	/* An extension header in a frame with a normal length field is charged as usual. */
 	assert_int_equal(big("eth " V6 "ext kind=60 size=8 tcp fill=60", 150000, true, 0, &k),
 			 BWL_R_NONE);
 	assert_true(!k.plain && !bwl_jumbo(&k));

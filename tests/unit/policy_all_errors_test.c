@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A policy file with several errors: all of them are reported, but none that only follows from
- * another.
+ * A policy file with several errors: all of them are reported, but not those that only follow from
+ * others.
  */
 #include "test.h"
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define HEAD "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: 60s\n"
 #define PORT "host_ports: [{ dev: h0, sources: [10.0.7.0/24] }]\n"
 #define TOP HEAD PORT
-/* A peer whose last line is open for more keys at column 5; it begins in line 7. */
+/* A peer, from line 7 on, that can be continued with more keys at column 5. */
 #define PEER                                                                                       \
 	TOP "peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n    via: 10.9.9.9\n"
 #define GRANT(x) PEER "    grant: { " x " }\n"
@@ -25,7 +25,7 @@ struct expected {
 	const char *fragment;
 };
 
-/* Exactly these, by line; errors that follow from others are not among them. */
+/* Exactly these errors are reported, by line. */
 static void tells_all(const char *yaml, const struct expected *want, size_t n)
 {
 	static struct bwl_errors all;
@@ -52,7 +52,7 @@ static void tells_all(const char *yaml, const struct expected *want, size_t n)
 static void all_errors_of_a_file_are_told(void **state)
 {
 	(void)state;
-	/* values: more than one in a peer, too */
+	/* wrong values, also several in one peer */
 	TELLS_ALL(
 		"version: 1\nnode: t/7\nuplinks: [p0, abcdefghijklmnop]\nheartbeat: soon\n"
 		"lease: never\nhost_ports:\n  - { dev: h0, sources: [10.0.7.1/24] }\n"
@@ -67,29 +67,29 @@ static void all_errors_of_a_file_are_told(void **state)
 		{ 9, "zones, z, rate: '1mbots'" }, { 12, "not a prefix" },
 		{ 14, "peer a, via: 'nobody'" }, { 15, "peer a, grant, rate: '2mbots'" },
 		{ 17, "unknown zone x" }, { 18, "duplicate peer b" });
-	/* what is missing, and no more about it */
+	/* missing keys, with one error each */
 	TELLS_ALL("version: 1\nuplinks: [p0]\n" PORT "peers:\n  - addresses: [192.0.2.1]\n",
 		  { 1, "node is missing" }, { 1, "heartbeat is missing" },
 		  { 5, "name is missing" });
-	/* keys: the rest is read without those that nobody knows */
+	/* unknown keys: the rest is still read */
 	TELLS_ALL(TOP "peer: []\npeers:\n  - { nam: a, addresses: [192.0.2.1] }\n"
 		      "  - { name: b, addresses: [192.0.2.2], path: clear, via: here }\n",
 		  { 6, "unknown key 'peer'" }, { 8, "unknown key 'nam'" },
 		  { 9, "peer b, via: 'here'" });
-	/* kinds, and keys twice: the text is not read, its shape alone */
+	/* wrong kinds and repeated keys: only the shape of the text is checked */
 	TELLS_ALL("version: 1\nnode: [t]\nversion: 1\nuplinks: p0\nheartbeat: soon\nx: 1\n",
 		  { 2, "node: a single value is expected here, not a list" },
 		  { 3, "'version' is given twice" }, { 4, "uplinks: a list is expected here" },
 		  { 6, "unknown key 'x'" });
-	/* before an error of syntax */
+	/* errors before a syntax error */
 	TELLS_ALL(TOP "peer: []\nlease: []\npeers: [\n", { 6, "unknown key 'peer'" },
 		  { 7, "lease: a single value" }, { 9, "not YAML" });
-	/* a peer whose port or uplink could not be read is not blamed for it */
+	/* no further error for a peer whose port or uplink could not be read */
 	TELLS_ALL(HEAD "host_ports: [{ dev: h0123456789abcdef, sources: [10.0.7.0/24] }]\n"
 		       "peers:\n  - { name: a, addresses: [192.0.2.1], path: clear, via: 10.9.9.9, "
 		       "from: [h0123456789abcd] }\n",
 		  { 5, "too long: at most 15" });
-	/* overlaps, each */
+	/* every overlap */
 	TELLS_ALL(TOP "peers:\n"
 		      "  - { name: a, addresses: [192.0.2.0/24], path: clear, via: 10.9.9.9 }\n"
 		      "  - { name: b, addresses: [192.0.2.0/24], path: clear, via: 10.9.9.9 }\n"
@@ -113,7 +113,7 @@ static void no_more_than_twenty_errors_are_told(void **state)
 			fprintf(f, "  - { name: p%u, addresses: [x] }\n", i);
 		fclose(f);
 		assert_true(bwl_policy_parse_all("f", s, len, 0, 0, &p, &all) < 0);
-		/* and each lacks a path */
+		/* each peer also lacks a path */
 		assert_int_equal(all.n, BWL_ERRORS_MOST);
 		assert_true(all.more);
 		free(s);

@@ -12,17 +12,17 @@
 #define NOW_BOOT 1000000000000ULL
 #define NOW_WALL 1800000000LL /* 2027-01-15T08:00:00Z */
 
-/* Lines 1 to 5; rows go on from line 6 or replace what they must. */
+/* Lines 1 to 5. Rows continue from line 6, or replace some of these. */
 #define HEAD "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: 60s\n"
 #define PORT "host_ports: [{ dev: h0, sources: [10.0.7.0/24] }]\n"
 #define TOP HEAD PORT
-/* A peer whose last line is open for more keys at column 5; it begins in line 7. */
+/* A peer, from line 7 on, that can be continued with more keys at column 5. */
 #define TAIL                                                                                       \
 	"peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n    via: 10.9.9.9\n"
 #define PEER TOP TAIL
 #define GRANT(x) PEER "    grant: { " x " }\n"
 
-/* Who wants all errors gets this one, too. */
+/* Is the error also in the list of all errors? */
 static void is_among_all(const char *yaml, const char *fragment)
 {
 	static struct bwl_errors all;
@@ -64,7 +64,7 @@ static void refuses(const struct row *rows, size_t n)
 		if (e.line != w->line || (w->column && e.column != w->column))
 			fail_msg("row %zu: at %u:%u, not %u:%u: %s", i, e.line, e.column, w->line,
 				 w->column, e.text);
-		/* without an error to fill it is refused all the same */
+		/* it is also refused without a struct for the error */
 		assert_int_equal(bwl_policy_parse("f.yaml", w->yaml, strlen(w->yaml), NOW_BOOT,
 						  NOW_WALL, &p, NULL),
 				 r);

@@ -99,7 +99,7 @@ static void optional_keys_may_be_absent(void **state)
 	assert_false(p->node_limit.present);
 	bwl_policy_free(p);
 
-	/* an IPv6 via is via6, and design's unquoted addresses are read */
+	/* an IPv6 `via` is via6, and the design's unquoted addresses are read */
 	p = read_text(
 		TOP
 		"peers:\n  - name: a\n    addresses: [fd00:3::/64]\n    path: clear\n    via: fd00::1\n");
@@ -238,7 +238,7 @@ static void until_becomes_boot_time(void **state)
 	}
 }
 
-/* In place of lib/base/clock_wall.c. */
+/* Replaces lib/base/clock_wall.c. */
 static enum bwl_wall wall;
 enum bwl_wall bwl_wall_state(void)
 {
@@ -359,7 +359,7 @@ static void normalised_text_reads_back_to_itself(void **state)
 	}
 }
 
-/* The same policy, said in another order and with its defaults spelt out. */
+/* The same policy, in another order and with its defaults written out. */
 static void the_digest_is_of_the_meaning_not_of_the_text(void **state)
 {
 	static const char *const same[] = {
@@ -391,7 +391,7 @@ static void the_digest_is_of_the_meaning_not_of_the_text(void **state)
 		assert_int_equal(bwl_policy_digest(p, other), 0);
 		assert_memory_equal(first, other, 32);
 		a = bwl_policy_peer(p, "a");
-		a->accept = bwl_default_accept(&a->grant); /* as it is */
+		a->accept = bwl_default_accept(&a->grant); /* unchanged */
 		assert_int_equal(bwl_policy_digest(p, other), 0);
 		assert_memory_equal(first, other, 32);
 		a->accept.has_volume = true;

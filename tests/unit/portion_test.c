@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A zone that is shared by weight (bpf/lib/charge.h, held.h), simulated with several CPUs that hold
- * shares: never more than the zone's rate and burst, portions by weight, nothing lost within one.
+ * shares: never more than the zone's rate and burst, portions by weight, and no loss within a
+ * portion.
  */
 #include <bwl/units.h>
 #include "limiter.h"
@@ -70,7 +71,7 @@ static bool has(const struct limited *l, unsigned cpu, uint32_t len)
 	return bwl_share_has(&l->share[cpu], &l->r, l->owner, sim.now, len);
 }
 
-/* As bwl_bill(): by the share, which is filled, else exactly. cpu: CPUS, without a share. */
+/* Like bwl_bill(): from the share, else from a filled share, else exactly. cpu CPUS: no share. */
 static bool take(struct limited *l, unsigned cpu, uint32_t len, uint64_t slack)
 {
 	struct bwl_asked a = asked(l, cpu, len);
@@ -92,7 +93,7 @@ static bool take(struct limited *l, unsigned cpu, uint32_t len, uint64_t slack)
 	return bwl_ask_once(&a, len, &t, &end, &lost) == BWL_OK;
 }
 
-/* As bwl_portion_fits(). */
+/* Like bwl_portion_fits(). */
 static bool fits(const struct limited *l, unsigned cpu, uint32_t len)
 {
 	__u64 next;
@@ -102,7 +103,7 @@ static bool fits(const struct limited *l, unsigned cpu, uint32_t len)
 			      0, &next) != BWL_OVER_RATE;
 }
 
-/* As bwl_charge(). */
+/* Like bwl_charge(). */
 static bool packet(unsigned member, uint32_t len)
 {
 	struct limited *p = &sim.portion[member];
@@ -135,7 +136,7 @@ static uint32_t random_len(void)
 	return 60 + (uint32_t)rnd_below(rnd_below(8) ? 1455 : 20000);
 }
 
-/* Each of them as many as pass, in turns. */
+/* Each member in turn sends packets until one is refused. */
 static void all_backlogged(unsigned members)
 {
 	unsigned i, full = 0;
@@ -154,7 +155,7 @@ static uint64_t step(void)
 	return ns;
 }
 
-/* What the member passes over some bursts, as a part of the zone's rate. */
+/* The part of the zone's rate that the member passes, over several bursts. */
 static double part_of(unsigned member, unsigned members)
 {
 	uint64_t first, from;
@@ -180,7 +181,7 @@ static const struct {
 };
 #define ZONES (sizeof(zones) / sizeof(*zones))
 
-/* A rate's rounding and the hundredth that is no one's: 2 % of the zone. */
+/* Tolerates 2 % of the zone's rate: for rounding, and for the hundredth that belongs to nobody. */
 static void near(double is, double wanted)
 {
 	if (is < wanted - 0.02 || is > wanted + 0.02)
@@ -215,7 +216,7 @@ static void a_lone_member_gets_the_whole_rate(void **state)
 	}
 }
 
-/* Nor do bursts of the others' portions cost it anything, after whatever silence. */
+/* Nor do the other members' bursts cost it anything, however long they were silent. */
 static void who_stays_within_its_portion_loses_nothing(void **state)
 {
 	const uint32_t weight[MEMBERS] = { 1, 1, 2 };
@@ -236,7 +237,10 @@ static void who_stays_within_its_portion_loses_nothing(void **state)
 			all_backlogged(2);
 			if (!rnd_below(3))
 				all_backlogged(6);
-			/* a tenth less than it may: no word of it is at its burst for long */
+			/*
+			 * a tenth less than its portion, so that its burst is never used up for
+			 * long
+			 */
 			due += allowed_by(zones[z].rate, ns) * 9 / 40;
 			for (; due >= 1000 * TICKS; due -= 1000 * TICKS) {
 				packet(0, 1000);
@@ -249,7 +253,7 @@ static void who_stays_within_its_portion_loses_nothing(void **state)
 	}
 }
 
-/* The room for it is in the zone's burst, whatever the number of CPUs (maps/share.h). */
+/* The zone's burst has room for them, whatever the number of CPUs (maps/share.h). */
 static void all_portions_and_what_cpus_hold_fit_the_reserve(void **state)
 {
 	unsigned cpus[] = { 0, 1, 2, 16, 128, 1024 }, i, n;

@@ -31,7 +31,7 @@ static void prefixes_are_read_and_written(void **state)
 		int r = bwl_pfx_parse(good[i].text, &p, &e);
 
 		if (!good[i].back) {
-			assert_int_not_equal(r, 0); /* a bit after the length */
+			assert_int_not_equal(r, 0); /* a bit is set after the prefix length */
 			continue;
 		}
 		if (r)

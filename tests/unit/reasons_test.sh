@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A reason that is appended to BWL_REASONS with its flag is a pass, or none, for programs and tools
-# alike: nothing else in the tree has to know.
+# The flag of a reason that is appended to BWL_REASONS makes it a pass or not, for programs and tools alike. Nothing
+# else in the tree needs a change.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}}
@@ -11,12 +11,12 @@ cd "$source_dir" || exit 1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# The tree's headers with one more reason, and the file that has the tools' words for it.
+# A copy of the tree's headers with one more reason.
 append() { # pass flag
 	local row="X(APPENDED, \"appended\", $1, \"\", \"\")"
 	rm -rf "$tmp/maps"
 	cp -r maps "$tmp/maps"
-	# after the last row of the list, which is the one that goes on with no backslash
+	# after the last row of the list, which has no backslash at its end
 	sed -i "/^#define BWL_REASONS(X)/,/[^\\\\]\$/ { /[^\\\\]\$/ s|\$| $row| }" "$tmp/maps/reason.h"
 	grep -q '"appended"' "$tmp/maps/reason.h"
 }
@@ -36,10 +36,10 @@ judge() {
 	"${CC:-cc}" "${flags[@]}" -o "$tmp/judge" "$tmp/judge.c" lib/reasons/reasons.c && "$tmp/judge" >"$tmp/said"
 }
 says() { grep -qx "$1" "$tmp/said"; }
-by_name() { # a name begins with pass where the flag is set; t-passes is ours
+by_name() { # a name begins with "pass" exactly if the flag is set
 	awk '$1 != "appended" && ($1 ~ /^pass/) != $2 { print; bad = 1 } END { exit bad }' "$tmp/said"
 }
-no_ranges() { # nobody compares with a pass but for being it
+no_ranges() { # a pass is only compared with == and !=
 	! grep -rnE '([<>]=? *BWL_R_PASS)|(\bBWL_R_PASS[A-Z_]* *[<>]=?)' --include='*.[ch]' bpf lib agent ctl loader export \
 		ipsec journal history audit
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The rooms of lib/: how large they are, who is built on whom, and that there are no circles. Room names
-# and what each is built on are read from lib/*/CMakeLists.txt, who needs whom from the archives. And that
-# there are no circles between files in the folders of the programs, nor between those folders.
+# The rooms of lib/: their size, what each is built on, and that there are no cycles. Rooms and what they are built on
+# are read from lib/*/CMakeLists.txt, what they need from the archives. Nor are there cycles between files in the
+# folders of the programs, or between those folders.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}} build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -14,19 +14,19 @@ MOST_LINES=4200
 
 rooms=(*/)
 rooms=("${rooms[@]%/}")
-# "room room": the first is built on the second, as CMake is told.
+# "room room": the first is built on the second, according to CMake.
 direct=$(for r in "${rooms[@]}"; do
 	sed -n 's/^bwl_room(\(.*\))$/\1/p' "$r/CMakeLists.txt" | tr ' ' '\n' |
 		sed -n "2,\$s/^bwl_\([a-z]*\)\$/$r \1/p"
 done)
-# And all that it rests on.
+# Including what it is built on indirectly.
 built_on=$(awk '{ on[$1, $2]; n[$1]; n[$2] }
 	END { do { more = 0
 		for (a in n) for (b in n) for (c in n)
 			if (((a, b) in on) && ((b, c) in on) && !((a, c) in on)) { on[a, c]; more = 1 }
 	} while (more)
 	for (k in on) { split(k, x, SUBSEP); print x[1], x[2] } }' <<<"$direct" | sort)
-allowed() { # room room
+allowed() { # room room; may the first use the second?
 	[[ $1 == "$2" ]] || grep -qxF "$1 $2" <<<"$built_on"
 }
 no_circle() { # pairs "user used" on stdin
@@ -34,14 +34,14 @@ no_circle() { # pairs "user used" on stdin
 	out=$(awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null) || { note "${out//tsort: /}"; return 1; }
 }
 
-# "user used", files by their room: what one object calls and another one defines.
+# "user used", files by their room: the first calls what the second defines.
 calls=$(nm -A "$build"/lib/*/libbwl_*.a | awk 'NF == 3 {
 	split($1, at, ":"); room = at[1]; sub(/.*libbwl_/, "", room); sub(/\.a$/, "", room)
 	file = room "/" at[2]; sub(/\.o$/, "", file); kind = $(NF - 1); symbol = $NF
 	if (kind == "U") uses[file, symbol]
 	else if (kind ~ /[TDBRVW]/ && symbol ~ /^bwl_/) made[symbol] = file
 } END { for (k in uses) { split(k, x, SUBSEP); if (x[2] in made) print x[1], made[x[2]] } }' | sort -u)
-# "includer header", and the room of the header for those that are public.
+# "includer header"; and for public headers "header room".
 includes=$(for r in "${rooms[@]}"; do
 	(cd "$r" && grep -HoE '^#include ["<][^">]+[">]' ./*.[ch] include/bwl/*.h) 2>/dev/null |
 		sed "s/^\.\///; s/:#include [\"<]/ /; s/[\">]\$//; s/^/$r\//"
@@ -49,7 +49,7 @@ done)
 public=$(for r in "${rooms[@]}"; do
 	find "$r/include" -name '*.h' 2>/dev/null | sed 's/.*include\///; s/$/ '"$r/"
 done)
-header_pairs() { # of a room, its own headers among each other, by their last name
+header_pairs() { # room; prints which of its own headers include each other, without folders
 	awk -v r="$1/" 'index($1, r) == 1 && $1 ~ /\.h$/ { sub(/.*\//, "", $1); sub(/.*\//, "", $2); print }' <<<"$includes"
 }
 
@@ -62,7 +62,7 @@ small() { # room
 	n=$(find "$1" -name '*.[ch]' -exec cat {} + | wc -l)
 	[[ $n -le $MOST_LINES ]] || { note "$n lines"; return 1; }
 }
-keeps_below() { # room: what it includes and what it calls is of the rooms below it
+keeps_below() { # room; it includes and calls only the rooms below it
 	local bad=0 user used header room
 	while read -r user used; do
 		[[ ${user%%/*} == "$1" ]] && ! allowed "$1" "${used%%/*}" && { note "$user calls $used"; bad=1; }
@@ -82,16 +82,16 @@ for r in "${rooms[@]}"; do
 	check "no header of $r includes in a circle" no_circle < <(header_pairs "$r")
 done
 
-# Outside lib/, only tests look into a room.
+# Outside lib/, only tests include a room's own headers.
 peeks() {
 	local bad
 	bad=$(cd .. && git grep -nE '#include "(\.\./)*lib/' -- '*.[ch]' ':!tests' ':!bpf') && note "$bad"
 }
 [[ ! -e ../.git ]] || refute "nobody includes a header that is a room's own" peeks
 
-# The folders beside lib/: "user used", files by their path, of all that is built there.
+# The folders beside lib/: "user used", files by their path, of everything that is built there.
 folders=(agent asking audit ctl evidence export fleet flows history hook ipsec journal loader signed sync tap tpm web)
-objects() { # of the sources that there are: one that was moved leaves its object behind
+objects() { # objects of existing sources: a source that was moved leaves its old object behind
 	local o src
 	find "${folders[@]/#/$build/}" -path '*/CMakeFiles/*' -name '*.c.o' | while read -r o; do
 		src=${o#"$build/"}
@@ -110,7 +110,7 @@ outer_calls=$(objects | xargs nm -A | awk -v build="$build/" 'NF == 3 {
 	if ((folder, x[2]) in here) print x[1], here[folder, x[2]]
 	else if (x[2] in made) print x[1], made[x[2]]
 } }' | sort -u)
-# And "header header": beside the one that includes it, from its folder, or from the top.
+# "header header": the second is beside the first, in its folder, or at the top.
 outer_includes=$(cd .. && for f in "${folders[@]}"; do
 	find "$f" -name '*.h' -exec grep -HoE '^#include "[^"]+"' {} + |
 		sed 's/:#include "/ /; s/"$//' | while read -r file header; do
@@ -125,7 +125,7 @@ for f in "${folders[@]}"; do
 	check "no file of $f/ calls in a circle" no_circle < <(grep "^$f/.* $f/" <<<"$outer_calls")
 	check "no header of $f/ includes in a circle" no_circle < <(grep "^$f/.* $f/" <<<"$outer_includes")
 done
-# What two programs use is in a folder of its own: hook/ and its like.
+# What two programs use has a folder of its own, such as hook/.
 stays_out() { # folder
 	local bad
 	bad=$(cd .. && grep -rnE --include='*.[ch]' '^#include "(agent|ctl|loader)/' "$1" | grep -v "#include \"$1/") || return 0
@@ -138,21 +138,21 @@ done
 check "no folder calls another that calls it" \
 	no_circle < <(awk '{ gsub(/\/[^ ]*/, ""); print }' <<<"$outer_calls")
 
-# What reads policies needs neither libbpf nor libmnl: nor the layout of a map.
-needed_by() { # program: libraries, as the loader reads them
+# Code that reads policies needs neither libbpf nor libmnl nor the layout of a map.
+needed_by() { # program; prints the libraries that the dynamic loader reads
 	readelf -d "$build/$1" | sed -n 's/.*(NEEDED).*\[lib\(.*\)\.so.*/\1/p'
 }
-linked_with() { # program: libraries, as the linker is told them
+linked_with() { # program; prints the libraries that it is linked with
 	awk -v rule="build $1:" 'index($0, rule) == 1 { mine = 1 } !NF { mine = 0 }
 		mine && $1 == "LINK_LIBRARIES" { for (i = 3; i <= NF; i++) print $i }' "$build/build.ninja" |
 		sed 's/.*\/lib//; s/^-l//; s/\.\(so\|a\)$//'
 }
-has() { # word… on stdin: all of them
+has() { # word…; stdin has all of them
 	local all
 	all=$(cat)
 	for word; do grep -qxF "$word" <<<"$all" || return 1; done
 }
-has_but_not() { # word word…: on stdin the first, and none of the others
+has_but_not() { # word word…; stdin has the first and none of the others
 	local all word
 	all=$(cat)
 	has "$1" <<<"$all" || { note "no $1"; return 1; }

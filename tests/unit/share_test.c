@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promise 2 with shares (bpf/lib/share.h): several simulated CPUs that hold what they have taken in
- * advance, and with it stay idle, are unplugged or are interrupted in the middle, while policies
+ * Promise 2 with shares (bpf/lib/share.h): several simulated CPUs hold what they have taken in
+ * advance. With it they stay idle, are unplugged or are interrupted in the middle, while policies
  * change. No window passes more than the limit would without shares.
  */
 #include <bwl/units.h>
@@ -9,7 +9,7 @@
 #include "bpf/lib/share.h"
 
 #define MAX_CPUS 16
-#define DEPTH 4 /* packets under way at once */
+#define DEPTH 4 /* packets in progress at once */
 #define STATE 7
 
 struct sent {
@@ -22,7 +22,7 @@ static struct sim {
 	struct bwl_state state;
 	uint64_t rate, burst; /* as configured */
 	uint64_t now, changed;
-	i128 allowed; /* up to changed */
+	i128 allowed; /* until changed */
 	unsigned ncpu;
 	struct {
 		struct bwl_share share;
@@ -40,7 +40,7 @@ static i128 allowed_now(void)
 	return sim.allowed + allowed_by(sim.rate, sim.now - sim.changed);
 }
 
-/* As bwl_own_cold() of bpf/lib/held.h: the time is known to a quarter of the burst. */
+/* Like bwl_own_cold() of bpf/lib/held.h: the time is known to within a quarter of the burst. */
 static bool charge_by_ticks(uint64_t now, uint32_t len)
 {
 	uint64_t quarter_ns = (uint64_t)((i128)sim.burst * TICKS / (i128)sim.rate) / 4;
@@ -55,7 +55,7 @@ static bool charge_by_ticks(uint64_t now, uint32_t len)
 	return true;
 }
 
-/* As bwl_bill() of bpf/lib/charge.h: what the share has, what it is filled with, else exactly. */
+/* Like bwl_bill() of bpf/lib/charge.h: from the share, else from a filled share, else exactly. */
 static bool charge_with(struct bwl_share *s, uint64_t now, uint32_t len)
 {
 	struct bwl_asked a = { .rate = &sim.r,
@@ -123,7 +123,7 @@ static uint32_t random_len(void)
 	return 60 + (uint32_t)rnd_below(rnd_below(8) ? 1455 : most);
 }
 
-/* Rarely long enough for everything to drain: what idles then holds its share. */
+/* Rarely long enough for everything to drain: idle CPUs then still hold their shares. */
 static void time_passes(void)
 {
 	uint64_t burst_ns = (uint64_t)((i128)sim.burst * TICKS / (i128)sim.rate);
@@ -133,7 +133,7 @@ static void time_passes(void)
 		sim.now += rnd_below(3 * burst_ns);
 }
 
-/* Any share, of any number of CPUs, as long as they hold less than the burst. */
+/* Sets any share for any number of CPUs that together hold less than the burst. */
 static void random_share(struct bwl_rate *r, uint64_t burst)
 {
 	uint8_t most = 0;
@@ -159,12 +159,12 @@ static void start(void)
 	bound_pass(&sim.b, 0, sim.burst - 1, sim.burst); /* in full debt */
 }
 
-/* One flow stays on its CPU for a while; then all come at once. */
+/* One flow stays on its CPU for a while. Sometimes all CPUs send at once. */
 static void some_packets(void)
 {
 	unsigned c = (unsigned)rnd_below(sim.ncpu), n = 1 + (unsigned)rnd_below(20), i;
 
-	if (!rnd_below(10)) /* whatever all of them hold, and what the limit has besides */
+	if (!rnd_below(10)) /* more than all shares and the limit have */
 		for (i = 0; i < 40 * sim.ncpu; i++)
 			one_packet(i % sim.ncpu, random_len());
 	for (i = 0; i < n; i++)
@@ -224,7 +224,7 @@ static void other_cpus_and_interrupts_between_any_two_steps_pass_no_more(void **
 			some_packets();
 		}
 		test_between = NULL;
-		/* Every window of what passed, by the packets' own clock. */
+		/* Checks every window of what passed, by the packets' own clock. */
 		qsort(sim.sent, sim.nsent, sizeof(sim.sent[0]), by_time);
 		bound_pass(&b, 0, sim.burst - 1, sim.burst);
 		for (i = 0; i < sim.nsent; i++)
@@ -236,7 +236,10 @@ static void other_cpus_and_interrupts_between_any_two_steps_pass_no_more(void **
 	assert_true(interrupted > 1000);
 }
 
-/* Up and down, shared out or not: with what CPUs held before each change, and spent just then. */
+/*
+ * Rates and bursts rise and fall, with or without shares. CPUs spend at each change what they held
+ * before.
+ */
 static void changes_of_rate_and_burst_add_nothing_to_what_cpus_hold(void **state)
 {
 	uint64_t by_share = 0;
@@ -263,7 +266,7 @@ static void changes_of_rate_and_burst_add_nothing_to_what_cpus_hold(void **state
 			bwl_rate_encode_for(&sim.r, sim.rate, sim.burst, sim.ncpu);
 			bwl_rate_follow_for(&sim.r, &old, &sim.state.finish_bytes, sim.now,
 					    sim.ncpu);
-			sim.now += 1; /* no two policies of one moment (bwl_share.start_ns) */
+			sim.now += 1; /* no two policies at the same time (bwl_share.start_ns) */
 			some_packets();
 		}
 		by_share += sim.packets - sim.exactly;
@@ -272,8 +275,8 @@ static void changes_of_rate_and_burst_add_nothing_to_what_cpus_hold(void **state
 }
 
 /*
- * The new policy is made a moment before packets have it. What is charged by the old one in between
- * is a debt of that, and not of all the time that the limit had idled.
+ * The new policy is made a moment before packets use it. A charge by the old one in between is a
+ * debt of that charge alone, not of all the time that the limit was idle.
  */
 static void a_packet_of_the_old_policy_charges_itself_and_no_more(void **state)
 {
@@ -292,7 +295,7 @@ static void a_packet_of_the_old_policy_charges_itself_and_no_more(void **state)
 	assert_int_equal(bwl_rate_take(&old, &word, bwl_rate_drained(&old, now + 1000), 1500, 0,
 				       &was, &next),
 			 BWL_OK);
-	/* 1000 ns of the old rate are 1250 bytes. */
+	/* 1000 ns at the old rate are 1250 bytes. */
 	assert_in_range(bwl_rate_debt(word, bwl_rate_drained(&r, now + 1000)), held + 1500,
 			held + 1500 + 1251);
 }
@@ -314,7 +317,7 @@ static void a_saturated_limit_gives_995_thousandths_whoever_holds_shares(void **
 		sim.now += 8000000000ULL * sim.burst / sim.rate;
 		for (c = 0; c < sim.ncpu; c++) /* from here on half of them are idle */
 			one_packet(c, 1000);
-		for (i = 0; i < 10000; i++) /* … and the others ask for more than there is */
+		for (i = 0; i < 10000; i++) /* … and the others request more than there is */
 			one_packet(i % (sim.ncpu / 2 + 1), 1000);
 		begin = sim.now;
 		first = sim.passed;
@@ -342,7 +345,7 @@ static void a_share_is_void_under_another_policy_or_limit_or_in_another_slice(vo
 	assert_false(bwl_share_has(&s, &r, STATE, 69, 1000));
 }
 
-/* What one peer holds is never another's, and is not thrown away while it is in use. */
+/* What one peer holds never goes to another peer, and is not discarded while in use. */
 static void an_entry_is_taken_over_empty_or_when_it_was_not_filled_for_a_second(void **state)
 {
 	struct bwl_share_entry x = { .share = { .bytes = 0 } };
@@ -383,7 +386,7 @@ static void small_bursts_are_not_shared_out_and_large_ones_by_at_most_an_eighth(
 	}
 	bwl_rate_encode_for(&r, BWL_NO_RATE, 1 << 30, 4);
 	assert_int_equal(r.share, 0);
-	for (i = 0; i < 1000; i++) { /* what was configured is read back, on this machine */
+	for (i = 0; i < 1000; i++) { /* the configured value is read back */
 		uint64_t burst = rnd_scale(BWL_MIN_BURST, BWL_MAX_BURST);
 
 		bwl_rate_encode(&r, 1000000000, burst);

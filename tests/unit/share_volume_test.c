@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promise 3 with shares (bpf/lib/share.h): several simulated CPUs that take from a volume in
- * advance, and with it stay idle, are unplugged or are interrupted in the middle. Never one byte
- * more than the volume, also in any window, and 99 % of it can be used.
+ * Promise 3 with shares (bpf/lib/share.h): several simulated CPUs take from a volume in advance.
+ * With it they stay idle, are unplugged or are interrupted in the middle. Never one byte more than
+ * the volume passes, also in any window, and 99 % of it can be used.
  */
 #include <bwl/units.h>
 #include "limiter.h"
@@ -14,7 +14,7 @@
 #define HOUR 3600000000000ULL
 
 struct sent {
-	uint64_t before, after; /* it passed in between */
+	uint64_t before, after; /* it passed between these times */
 	uint32_t len;
 };
 
@@ -48,7 +48,7 @@ static struct bwl_asked asked(struct bwl_share *s, uint64_t now, uint32_t len)
 				   .cpu_bits = sim.cpu_bits };
 }
 
-/* As bwl_own_cold() of bpf/lib/held.h. */
+/* Like bwl_own_cold() of bpf/lib/held.h. */
 static bool charge_by_ticks(uint64_t now, uint32_t len)
 {
 	struct bwl_window *w = sim.l.volume.slice_ns ? &sim.window : NULL;
@@ -64,7 +64,7 @@ static bool charge_by_ticks(uint64_t now, uint32_t len)
 	return true;
 }
 
-/* As bpf/lib/charge.h: what the share has, what it is filled with, else exactly. */
+/* Like bpf/lib/charge.h: from the share, else from a filled share, else exactly. */
 static bool charge(struct bwl_share *s, uint64_t now, uint32_t len)
 {
 	struct bwl_asked a = asked(s, now, len);
@@ -153,12 +153,12 @@ static void never_a_byte_above_a_volume_and_99_of_100_are_to_be_had(void **state
 		volume = rnd_scale(1 << 20, 1ULL << 33);
 		start(volume, 0);
 		test_between = n % 2 ? between : NULL;
-		/* Each takes a share as large as it gets; then all but one leave it lying. */
+		/* Each CPU takes the largest share that it gets; then some of them stay idle. */
 		for (c = 0; c < sim.ncpu; c++)
 			packet(c, 1000);
 		for (c = 1; c < sim.ncpu; c++)
 			sim.cpu[c].idle = rnd_below(2);
-		/* A large first part, as one charge: a billion packets take their time. */
+		/* Charges a large first part at once: a billion packets would take too long. */
 		if (volume > 1 << 28) {
 			uint64_t part = volume - (1 << 28) - sim.state.used_bytes;
 
@@ -181,7 +181,7 @@ static void never_a_byte_above_a_volume_and_99_of_100_are_to_be_had(void **state
 	assert_true(by_share > 100000 && by_ticks > 10000);
 }
 
-/* Everything that lies wholly within an interval as long as the window. */
+/* Checks everything that lies wholly within an interval as long as the window. */
 static void check_windows(uint64_t window)
 {
 	uint64_t sum = 0;
@@ -208,7 +208,7 @@ static void no_interval_passes_more_than_a_windowed_volume(void **state)
 		start(volume, window);
 		for (i = 0; i < 40000; i++) {
 			c = (unsigned)rnd_below(sim.ncpu);
-			if (!rnd_below(400)) /* some share always outlives its slice */
+			if (!rnd_below(400)) /* long enough for some share to outlive its slice */
 				sim.now += rnd_below(window / 8);
 			else
 				sim.now += rnd_below(window / 2000000 + 2);
@@ -235,11 +235,11 @@ static void a_windowed_volume_gives_90_of_100_in_the_long_run(void **state)
 	sim.ncpu = 16;
 	sim.cpu_bits = 4;
 	begin = sim.now;
-	while (sim.now - begin < 2 * window) { /* 64 KiB in 100 ns: more than there is */
+	while (sim.now - begin < 2 * window) { /* 64 KiB per 100 ns: more than there is */
 		sim.now += 100;
 		packet((unsigned)rnd_below(sim.ncpu / 2), 65000);
 		if (!rnd_below(1000))
-			for (c = 8; c < 16; c++) /* and lose what they hold with each slice */
+			for (c = 8; c < 16; c++) /* they lose what they hold with each slice */
 				packet(c, 60);
 	}
 	first = sim.passed;
@@ -270,13 +270,13 @@ static void small_volumes_are_not_shared_out_and_the_rest_of_one_is_not(void **s
 	sim.state.used_bytes++;
 	assert_int_equal(bwl_share_most(&a), 0);
 	sim.state.used_bytes = 0;
-	a.released = 64 << 20; /* what the ledger has released counts */
+	a.released = 64 << 20; /* only what the ledger has released counts */
 	assert_int_equal(bwl_share_most(&a), 2048);
 	a.released = BWL_RELEASE_AWAITED;
 	assert_int_equal(bwl_share_most(&a), 0);
 }
 
-/* By the ticks nobody turns a window: what falls out of it is found by the clock. */
+/* Packets timed by ticks do not turn a window: the clock finds what leaves it. */
 static void a_window_that_has_not_turned_is_left_to_the_clock(void **state)
 {
 	struct bwl_cold c = { .len = 1000 };

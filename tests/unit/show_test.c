@@ -155,7 +155,7 @@ static void names_are_shortened_where_a_terminal_is_narrow_and_numbers_never(voi
 			       "checkpo…hall-07  mesh  100gbit\n"
 			       "d1               z       1gbit\n");
 	free(s);
-	/* the least, and then a line is longer than the terminal */
+	/* the least width; then a line is longer than the terminal */
 	s = PRINTED(heads, 10, "checkpoint-store-of-the-hall-07", "mesh", "100gbit");
 	assert_string_equal(s, "NAME     ZONE     RATE\n"
 			       "che…-07  mesh  100gbit\n");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Included by every unit test: cmocka with its headers in order, and a generator of random numbers.
- */
+/* For every unit test: cmocka with its headers in order, and a generator of random numbers. */
 #ifndef BWL_TEST_H
 #define BWL_TEST_H
 
@@ -21,7 +19,7 @@ static inline uint64_t test_random(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-/* Any magnitude is as likely as any other: 0 .. 2^bits - 1. */
+/* 0 .. 2^bits - 1; every magnitude is equally likely. */
 static inline uint64_t test_random_scale(uint64_t *state, unsigned bits)
 {
 	uint64_t v = test_random(state);

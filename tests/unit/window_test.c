@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Promise 3 for volumes with a window: any interval as long as the window passes at most the
- * volume, at least 90 % of it can be used, and no change of policy and no clock refills it.
+ * volume, at least 90 % of it can be used, and neither a change of policy nor a clock refills it.
  */
 #include <pthread.h>
 #include "limiter.h"
 
 #define MAX_SENT 40000
 
-/* A packet passed some time between its two times. */
+/* The packet passed between these two times. */
 struct sent {
 	uint64_t before, after;
-	uint64_t window; /* the shortest since the packet before */
+	uint64_t window; /* the shortest since the previous packet */
 	uint64_t volume; /* in force when it passed */
 	uint32_t len;
 };
@@ -50,7 +50,7 @@ static bool pass(struct bwl_limit *l, uint64_t now, uint64_t len)
 
 	if (limit_take(l, &sim.s, &sim.w, BWL_RELEASE_NONE, now, len, &t) != BWL_OK)
 		return false;
-	if (!rnd_below(8)) { /* refused by another limit */
+	if (!rnd_below(8)) { /* another limit refuses it */
 		assert_int_equal(bwl_limit_undo(l, &sim.s, &sim.w, now, len, &t), 0);
 		return false;
 	}
@@ -77,8 +77,8 @@ static bool offer(uint64_t len)
 }
 
 /*
- * Everything that lies wholly within an interval that ends with packet j. Where the window has
- * been shorter on the way, no more is remembered.
+ * Checks everything that lies wholly within an interval that ends with packet j. If the window was
+ * shorter in between, nothing older is remembered.
  */
 static void check_intervals(void)
 {
@@ -102,9 +102,9 @@ static void check_intervals(void)
 }
 
 /*
- * Promise 3 after a reboot: behind a closed release the agent writes the window
- * (agent/ledger/release_adopt.c). A packet that turned it meanwhile would take what was just
- * written off the total again: a volume given back.
+ * Promise 3 after a reboot: while the release is closed, the agent writes the window
+ * (agent/ledger/release_adopt.c). A packet that turned the window meanwhile would subtract what was
+ * just written from the total, which gives volume back.
  */
 static void a_packet_that_reads_a_closed_release_leaves_the_window_alone(void **state)
 {
@@ -118,20 +118,20 @@ static void a_packet_that_reads_a_closed_release_leaves_the_window_alone(void **
 
 	(void)state;
 	memset(&w, 0, sizeof(w));
-	w.turn = 5 | 2ULL << BWL_TURN_EPOCH_SHIFT; /* old, and of another window */
+	w.turn = 5 | 2ULL << BWL_TURN_EPOCH_SHIFT; /* an old turn of another window */
 	w.total_bytes = 700000;
 	w.slice_bytes[5] = 700000;
 	was = w;
 	assert_int_equal(limit_take(&l, &s, &w, BWL_RELEASE_CLOSED, 100000000000ULL, 60, &t),
 			 BWL_OVER_LEDGER);
 	assert_memory_equal(&w, &was, sizeof(w));
-	/* The agent holds the lock, or somebody who died did: it is not waited for either. */
+	/* The agent, or a process that died, holds the lock: the packet does not wait for it. */
 	w.turn |= BWL_TURN_LOCK;
 	was = w;
 	assert_int_equal(limit_take(&l, &s, &w, BWL_RELEASE_CLOSED, 100000000000ULL, 60, &t),
 			 BWL_OVER_LEDGER);
 	assert_memory_equal(&w, &was, sizeof(w));
-	/* The control: one that may pass turns it. */
+	/* Control: a packet that may pass turns the window. */
 	w.turn &= ~BWL_TURN_LOCK;
 	assert_int_equal(limit_take(&l, &s, &w, BWL_RELEASE_NONE, 100000000000ULL, 60, &t), BWL_OK);
 	assert_int_not_equal(w.turn, was.turn & ~BWL_TURN_LOCK);
@@ -148,7 +148,7 @@ static void no_interval_of_window_length_passes_more(void **state)
 
 		start(window, volume);
 		for (i = 0; i < 4000 && sim.n < 2000; i++) {
-			/* Crowded around the turns of slices, and anywhere else. */
+			/* Often around the turns of slices, and anywhere else. */
 			if (rnd_below(3))
 				sim.now += rnd_below(window / 30);
 			else if (rnd_below(2))
@@ -179,7 +179,7 @@ static void at_least_nine_tenths_can_be_used(void **state)
 			sim.now += window / 1000;
 			offer(1 + rnd_below(3000));
 		}
-		/* The window that is not over yet does not count against it. */
+		/* The last window, which is not over, does not count. */
 		assert_true(sim.passed * 10 >= 19 * volume * 9);
 		assert_true(sim.passed <= 21 * volume);
 	}
@@ -204,7 +204,7 @@ static void another_window_never_refills(void **state)
 			sim.l.volume.epoch = (sim.l.volume.epoch + 1) & 0x7f;
 			if (rnd_below(2))
 				sim.l.volume.spendable_bytes = rnd_scale(10000, 300000);
-			/* A packet of the old policy may still be under way. */
+			/* A packet of the old policy may still be in progress. */
 			for (k = rnd_below(4); k; k--) {
 				old.volume.spendable_bytes = 0;
 				pass(rnd_below(2) ? &old : &sim.l, sim.now, 400000);
@@ -229,7 +229,7 @@ static void a_raised_volume_keeps_what_is_used(void **state)
 	assert_false(offer(1));
 	sim.l.volume.spendable_bytes = 100000;
 	sim.now += 11000000000;
-	assert_false(offer(1)); /* still 11 slices at most */
+	assert_false(offer(1)); /* at most 11 slices have passed */
 	sim.now += 1000000000;
 	while (!offer(1000))
 		;
@@ -361,7 +361,7 @@ static void threads_that_race_pass_no_more(void **state)
 	assert_true(sim.n > 1000 && sim.n < MAX_SENT);
 	qsort(sim.sent, sim.n, sizeof(sim.sent[0]), by_end);
 	check_intervals();
-	/* With nobody under way, the total is what stands in the slices. */
+	/* With no packet in progress, the total is the sum of the slices. */
 	for (i = 0; i < BWL_SLICES_KEPT; i++)
 		total += sim.w.slice_bytes[i];
 	assert_true(total == sim.w.total_bytes);

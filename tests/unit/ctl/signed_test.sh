@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The ceremony of docs/fleet.md with the tool: two people make keys and a root, one signs a policy, the
-# other sees what it widens and signs too; what a thief of one key can do with the same commands.
+# The ceremony of docs/fleet.md with the tool: two people make keys and a root, one signs a policy, the other sees
+# what it widens and signs it, too. And what a thief of one key can do with the same commands.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*/*}} build=${BWL_BUILD:-${here%/*/*/*}/build/release}
@@ -16,7 +16,7 @@ sed 's/external: { rate: 100mbit/external: { rate: 200mbit/' was.yaml >wider.yam
 sed 's/external: { rate: 100mbit/external: { rate: 50mbit/' was.yaml >narrower.yaml
 
 ctl() { "$CTL" "$@"; }
-says() { # pattern, command…: on stdout or stderr
+says() { # pattern, command…; on stdout or stderr
 	local out
 	out=$("${@:2}" 2>&1)
 	grep -qE -- "$1" <<<"$out" || { note "$out"; return 1; }
@@ -115,7 +115,7 @@ check "a policy that does not read is not signed" fails 'bad.yaml:1' sh -c "echo
 	--key alice.pem --fleet hall-3 --name tray-7 --number 9 --for 1d"
 check "errors have an id" says '"id": "signed-audience"' ctl --json policy verify wider.yaml.signed --root root --tray tray-8
 
-# --- a bwlimitd that is there has signed.json for itself
+# --- a running bwlimitd alone writes signed.json
 cat >listen.py <<'END'
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
@@ -140,7 +140,7 @@ if mkdir -p /run/bwlimit 2>/dev/null && [[ -w /run/bwlimit ]]; then
 	check "where bwlimitd is there and gives no answer nothing is enrolled" fails 'bwlimitd runs, but did not answer' \
 		ctl enrol root enrolment --sha256 "$sha"
 	check "and nothing written" [ ! -e state/signed.json ]
-	read -r -t 30 <&3 # it has ended
+	read -r -t 30 <&3 # until it has ended
 	check "control: where none is there this tool does it" says 'enrolled: tray tray-7' ctl enrol root enrolment --sha256 "$sha"
 	check "in the state directory" [ -e state/signed.json ]
 else

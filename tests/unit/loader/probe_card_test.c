@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * probe's report on a BlueField-3, from the netlink messages to the words, made from recordings
- * (tests/harness/recordings.h) because no such card is available.
+ * probe's report on a BlueField-3, from netlink messages to text. It uses recordings
+ * (tests/harness/recordings.h), because no such card is available.
  */
 #include <stdio.h>
 #include "../test.h"
@@ -14,7 +14,7 @@
 static struct bwl_netdev p0 = { .ifindex = UPLINK, .name = "p0" };
 static struct bwl_netdev pf0hpf = { .ifindex = HOST, .name = "pf0hpf" };
 
-/* A card as it should be: everything works. */
+/* A good card: everything works. */
 struct card {
 	char buf[RECORDING_BYTES];
 	struct bwl_devlink_port all[3];
@@ -133,7 +133,7 @@ static void one_function_with_ipsec_is_enough_to_bar_it(void **state)
 	add_port(&c, 2, DEVLINK_PORT_FLAVOUR_PCI_VF, 0, 1 | 4, 1 | 4 | 8);
 	expect(&c, "ipsec-functions", false, "on",
 	       "devlink port function set pci/0000:06:00.0/2 ipsec_crypto disable");
-	/* of the card's other PCI function; and of another card */
+	/* a port of the card's other PCI function, and a port of another card */
 	snprintf(c.all[2].card, sizeof(c.all[2].card), "pci/0000:06:00.1");
 	assert_string_equal(ask(&c, "ipsec-functions").answer, "on");
 	snprintf(c.all[2].card, sizeof(c.all[2].card), "pci/0000:07:00.0");
@@ -146,7 +146,7 @@ static void a_bit_that_the_driver_does_not_tell_of_is_not_off(void **state)
 
 	(void)state;
 	good_card(&c, PROBE_UPLINK);
-	add_port(&c, 1, DEVLINK_PORT_FLAVOUR_PCI_PF, HOST, 1, 1); /* roce alone, before 6.6 */
+	add_port(&c, 1, DEVLINK_PORT_FLAVOUR_PCI_PF, HOST, 1, 1); /* only roce, before 6.6 */
 	add_port(&c, 2, DEVLINK_PORT_FLAVOUR_PCI_VF, 0, 0, 0);
 	expect(&c, "ipsec-functions", false, "not offered", "");
 }
@@ -188,7 +188,7 @@ static void a_feature_is_on_off_or_not_offered(void **state)
 	assert_int_equal(f[0].is, BWL_NOT_OFFERED);
 	c.p.esp = f[1].is;
 	expect(&c, "esp-offload", false, "not offered", "");
-	/* in a list with a mask, what stands there may be 0 */
+	/* with a mask, a listed bit may be 0 */
 	h = recording(c.buf, ETHTOOL_MSG_FEATURES_GET_REPLY);
 	recorded_bits(h, ETHTOOL_A_FEATURES_ACTIVE, on, true);
 	bwl_features_read(h, f, 2);
@@ -240,7 +240,7 @@ static void the_kernels_words_are_one_plain_line(void **state)
 	words[sizeof(words) - 1] = '\0';
 	bwl_nl_said_read(recorded_error(buf, words, true), said);
 	assert_int_equal(strlen(said), BWL_NL_SAID - 1);
-	/* no error: what was said before stays */
+	/* not an error: the earlier text stays */
 	bwl_nl_said_read(recorded_eswitch(buf, 1, 1), said);
 	assert_int_equal(said[0], 'x');
 }

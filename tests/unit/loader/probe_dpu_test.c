@@ -15,7 +15,7 @@ struct rig {
 	struct probe_dpu dpu;
 };
 
-/* Physical port, a PF's and a VF's; the fourth is for a test. */
+/* A physical port, a PF's port and a VF's port. A test adds the fourth. */
 static void set_up(struct rig *r)
 {
 	*r = (struct rig){ .machine = { .kernel = "6.8.0-1008-bluefield-64k" },

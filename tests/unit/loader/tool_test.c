@@ -62,7 +62,7 @@ static void one_that_hangs_is_killed_with_what_it_started(void **state)
 	child = (pid_t)strtol(said.text, NULL, 10);
 	assert_true(child > 1);
 	for (unsigned i = 0; i < 500 && !kill(child, 0); i++)
-		usleep(10000); /* until its new parent has taken it away */
+		usleep(10000); /* until its new parent has reaped it */
 	assert_int_not_equal(kill(child, 0), 0);
 }
 

@@ -94,7 +94,7 @@ static void the_mode_now_and_after_the_next_boot(void **state)
 	assert_string_equal(c.description, "BlueField-3 P-Series DPU");
 	assert_string_equal(c.model[0], "EMBEDDED_CPU(1)");
 	card_config_read(recording("mlxconfig-dpu"), &c);
-	assert_string_equal(c.model[1], "EMBEDDED_CPU(1)"); /* added to */
+	assert_string_equal(c.model[1], "EMBEDDED_CPU(1)"); /* appended */
 	assert_string_equal(c.engine[1], "ENABLED(0)");
 }
 
