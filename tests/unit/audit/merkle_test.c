@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The Merkle tree against Certificate Transparency's published vectors, and against RFC 6962's
+ * Compares the Merkle tree with Certificate Transparency's published vectors and with RFC 6962's
  * recursion.
  */
 #include "test.h"

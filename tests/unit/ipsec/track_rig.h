@@ -56,7 +56,7 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-/* From us (.1) to the peer (.2), or from it. */
+/* An SA from us (.1) to the peer (.2), or in the other direction. */
 static inline struct bwl_xfrm_msg sa(uint32_t spi, bool out)
 {
 	return (struct bwl_xfrm_msg){ .kind = BWL_XFRM_SA,
