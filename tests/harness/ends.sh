@@ -32,10 +32,13 @@ ends_intervals() { # side: their sequence numbers
 		sort | sed 's/^0*//'
 }
 ends_enters() { [[ $(ends_intervals "$1" | wc -l) -ge ${2:-1} ]]; } # side how-many
-ends_stop() {
+ends_stop() { # after what is on its way; both enter their last interval
+	local side
 	sleep 1
-	lab_stop "${ENDS_AGENT[west]}"
-	lab_stop "${ENDS_AGENT[east]}"
+	for side in west east; do
+		kill -TERM "$(pgrep -P "${ENDS_AGENT[$side]}")" # a function in the background is a shell: the agent is its child
+		wait "${ENDS_AGENT[$side]}"
+	done
 }
 ends_open() { # side peer [first interval]: all of it from there on
 	local all
