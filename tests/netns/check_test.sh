@@ -110,8 +110,9 @@ check "a policy on trial is a warning" says 1 'a policy is on trial'
 check "nothing has been at its limit" eval '! grep -q theft "$LAB_TMP/out"'
 echo "eth ip4 src=$HOST4 dst=$(lab_dest4 1) udp dport=9 fill=958" >"$LAB_TMP/frame"
 theft() { says 2 '.*a theft\? d1 has taken [0-9]+ % of its own rate' --limit-for 2s --limit 50 --volume-warning 200 --volume-critical 300; }
-thief --seconds 60 --pps 2000 <"$LAB_TMP/frame" >/dev/null &
+nsenter --net="/run/netns/$LAB-host" "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 60 --pps 2000 <"$LAB_TMP/frame" >/dev/null &
 stealing=$!
+LAB_PIDS+=("$stealing")
 check "a way out at its limit for long is critical" lab_wait_for 50 theft
 kill "$stealing" 2>/dev/null
 wait "$stealing" 2>/dev/null

@@ -40,8 +40,8 @@ check "one that tightens is in force" lab_wait_for 10 rate d1 3000000
 
 note "Members of the store that go, under a flood, with d1 at 3 Mbit/s and less"
 lab_iperf_server d1 5201
-in_host iperf3 -c "$(lab_dest4 1)" -u -b 20M -l 1200 -t 600 >"$LAB_TMP/flood" 2>&1 &
-FLOOD=$!
+lab_bg flood host iperf3 -c "$(lab_dest4 1)" -u -b 20M -l 1200 -t 600
+FLOOD=$LAB_PID
 lab_bg sample d1 "$FRAMES" sample eth0 20 --from-first
 SAMPLE=$LAB_PID
 tighter() { # rate, as bits, life: less each time, for a later end widens
@@ -59,7 +59,7 @@ cut "$leader"
 check "one member cut off: what tightens is in force" tighter 1mbit 1000000 25m
 heal "$leader"
 wait "$SAMPLE"
-kill "$FLOOD" && wait "$FLOOD"
+lab_stop "$FLOOD"
 within_limit() { # of the first policy, by the receiver's counters: 3 Mbit/s, 2 % for frames' own headers, and a burst
 	note "$(<"$LAB_TMP/sample") (bytes, frames, ns) arrived"
 	awk '{ exit !($1 > 200000 && $1 < 3e6 / 8 * $3 / 1e9 * 1.02 + 200000) }' "$LAB_TMP/sample"
@@ -75,8 +75,8 @@ closes() { # from the publication on: what arrives after a second more than was 
 	lab_bg flow d1 "$FRAMES" count eth0 --marker $LAB_MARKER
 	judge=$LAB_PID
 	lab_wait_for 5 grep -q ready "$LAB_TMP/flow"
-	in_host ping -q -i 0.01 -s 64 -p $LAB_MARKER "$(lab_dest4 1)" >/dev/null 2>&1 &
-	local pinger=$!
+	lab_bg pinger host ping -q -i 0.01 -s 64 -p $LAB_MARKER "$(lab_dest4 1)"
+	local pinger=$LAB_PID
 	sleep 0.3
 	at=$(date +%s%N)
 	publish revocation now
