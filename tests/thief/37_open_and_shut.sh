@@ -39,7 +39,7 @@ again() { # while its port is down a host cannot send
 }
 load() { in_dpu "$LOAD" "$@" >>"$LAB_TMP/load" 2>&1; }
 killed_after() { # seconds
-	in_dpu "$LOAD" attach "${port[@]}" >/dev/null 2>&1 &
+	nsenter --net="/run/netns/$LAB-dpu" "$LOAD" attach "${port[@]}" >/dev/null 2>&1 & # in_dpu would be a shell around it
 	local pid=$!
 	sleep "$1"
 	kill -KILL $pid 2>/dev/null
