@@ -8,7 +8,7 @@
 
 : "${ETCD_DIR:?a folder for the cluster}"
 ETCD_N=${ETCD_N:-3}
-etcd_ns() { echo "bwl-store$$-$1"; }
+etcd_ns() { echo "bwl-store-$$-$1"; }
 etcd_url() { echo "https://10.77.$1.2:2379"; } # member
 etcd_urls() { # of all
 	local i urls=

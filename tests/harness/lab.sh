@@ -269,7 +269,8 @@ lab_clear() {
 	done
 	[[ ${#LAB_PIDS[@]} -eq 0 ]] || wait "${LAB_PIDS[@]}"
 	[[ ! -d $LAB_PINS ]] || rm -rf "$LAB_PINS"
-	rm -f "/run/bwlimit/${LAB_PINS##*/}"*.{sock,verify,log,audit} # of agents that were killed; files for readers
+	# Of agents that were killed; files for readers. Of other pin folders of this lab, too: with a dash behind the name.
+	rm -f "/run/bwlimit/${LAB_PINS##*/}"{,-*}.{sock,events,commands,documents,verify,log,audit}
 	[[ -z $LAB_TMP ]] || rm -rf "$LAB_TMP"
 }
 

@@ -18,7 +18,7 @@ LAB_TMP=$ETCD_DIR
 pki=$ETCD_DIR/pki desk=$ETCD_DIR/desk AT=10.77.1.1:7444
 mkdir "$desk"
 declare -A ours=()
-tray_ns() { echo "bwl-numbers$$-$1"; }
+tray_ns() { echo "bwl-numbers-$$-$1"; }
 finish() {
 	local i
 	kill "${ours[@]}"

@@ -19,7 +19,7 @@ LAB_TMP=$ETCD_DIR
 pki=$ETCD_DIR/pki desk=$ETCD_DIR/desk
 mkdir "$desk"
 declare -A ours=()
-tray_ns() { echo "bwl-verbs$$-$1"; }
+tray_ns() { echo "bwl-verbs-$$-$1"; }
 finish() {
 	local i
 	kill "${ours[@]}"
