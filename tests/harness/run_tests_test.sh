@@ -9,7 +9,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/tap.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/bin" "$work/build/dev" "$work/build/release"
+mkdir -p "$work/bin" "$work/build/dev" "$work/build/release" "$work/pins"
+export BWL_SWEEP_PINS=$work/pins # not this machine's
 cp "$here/../../run-tests" "$work/"
 printf '#!/bin/sh\n' >"$work/bin/cmake"
 chmod +x "$work/bin/cmake"
@@ -100,8 +101,8 @@ if [[ $(id -u) -ne 0 ]]; then
 	skip "interrupted, a run leaves no lab" "it needs root"
 else
 	none
-	export BWL_SWEEP_PINS=$work/pins
-	mkdir "$work/pins" "$work/pins/bwl-stays-$$" "$work/pins/other-1"
+	ended=$(bash -c 'echo $$')
+	mkdir "$work/pins/bwl-stays-$$" "$work/pins/other-1" "$work/pins/bwl-quickstart-$ended" "$work/pins/bwl-ended-$ended"
 	a_test tidy "trap 'sleep 0.3; echo bye; touch \"\$BWL_SWEEP_PINS/tidied\"; exit 1' TERM; touch \"\$BWL_SWEEP_PINS/ready\"; sleep 600 & wait"
 	a_test lab 'trap "" TERM; ip netns add "bwl-swept-$$-a"; mkdir "$BWL_SWEEP_PINS/bwl-swept-$$"; echo $$ >"$BWL_SWEEP_PINS/begun"; sleep 600'
 	a_test waiting "trap 'touch \"\$BWL_SWEEP_PINS/waited\"; exit 1' TERM; touch \"\$BWL_SWEEP_PINS/under-way\"; timeout 600 sleep 600"
@@ -120,6 +121,8 @@ else
 	check "and no lab" eval '[[ ! -e /run/netns/bwl-swept-$lab-a && ! -d $work/pins/bwl-swept-$lab ]]'
 	check "a lab whose script runs stays" eval '[[ -e /run/netns/bwl-stays-$$-a && -d $work/pins/bwl-stays-$$ ]]'
 	check "and what is no lab" [ -d "$work/pins/other-1" ]
+	check "and one that quickstart --keep left" [ -d "$work/pins/bwl-quickstart-$ended" ]
+	check "control: another one whose script has ended does not" [ ! -e "$work/pins/bwl-ended-$ended" ]
 	ip netns del "bwl-stays-$$-a"
 fi
 done_testing
