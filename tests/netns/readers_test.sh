@@ -171,7 +171,7 @@ words() { # group, JSON of a request to the socket of commands
 	as "$1" /usr/bin/python3 - "/run/bwlimit/$2" "$3" <<-'END'
 	import socket, sys
 	s = socket.socket(socket.AF_UNIX)
-	s.settimeout(5)
+	s.settimeout(60) # what readers run comes after everything else
 	s.connect(sys.argv[1])
 	s.sendall(sys.argv[2].encode() + b"\n")
 	print(s.makefile().read()) # the answer comes in parts
@@ -197,11 +197,15 @@ check "nor a second file, which root would read" sh -c \
 check "nor is a word a number" exits $WRITERS '{"argv":[1]}' 'the words of a command must be text'
 refute "who is in no group is not heard" words $NOBODY "$commands" '{"argv":["peer","list"]}'
 check "the peer is still open" state live
+idle() { ! pgrep -P "$LAB_PID" >/dev/null; } # what a reader left has ended
+began() { [[ $(($(pgrep -c -P "$LAB_PID") + $(grep -c 'too many commands' "$LAB_TMP/busy"))) -eq ${#busy[@]} ]]; }
+lab_wait_for 60 idle
 busy=()
+: >"$LAB_TMP/busy"
 for _ in 1 2 3; do
-	old $READERS "$CTL" top --once --interval 3s >/dev/null 2>>"$LAB_TMP/busy" & busy+=($!)
+	old $READERS "$CTL" top --once --interval 10s >/dev/null 2>>"$LAB_TMP/busy" & busy+=($!)
+	lab_wait_for 10 began
 done
-sleep 0.5
 check "what readers have under way takes no operator's place" run writer "$CTL" heartbeat
 wait "${busy[@]}" 2>/dev/null
 check "one of them has two commands at once" [ "$(grep -c 'too many commands' "$LAB_TMP/busy")" -eq 1 ]
@@ -227,7 +231,6 @@ stream='{"argv":["--json","top","--interval","1s"],"stream":true}'
 fast='{"argv":["--json","top","--interval","10ms"],"stream":true}'
 # shellcheck disable=SC2034
 once='{"argv":["--json","top","--once"]}'
-idle() { ! pgrep -P "$LAB_PID" >/dev/null; } # what a reader left has ended
 check "control: a reader has a stream, and two commands beside it" eval \
 	'lab_wait_for 60 idle && begins $READERS $NOBODY "$stream" "$once" "$once" >"$LAB_TMP/out" && [[ $(grep -c "\"kind\":\"top\"" "$LAB_TMP/out") -eq 3 ]]'
 check "a second stream he has not" eval \
@@ -237,7 +240,6 @@ check "nor one that is faster than a line a second" eval \
 busy=()
 : >"$LAB_TMP/busy"
 slow='{"argv":["--json","top","--once","--interval","15s"]}'
-began() { [[ $(($(pgrep -c -P "$LAB_PID") + $(grep -c 'too many commands' "$LAB_TMP/busy"))) -eq ${#busy[@]} ]]; }
 lab_wait_for 60 idle
 for user in 64111 64111 64112 64112 64113; do # one after the other
 	begins $READERS $user "$slow" >>"$LAB_TMP/busy" & busy+=($!)
@@ -259,8 +261,8 @@ lab_stop "$LAB_PID"
 quiet writer "$CTL" revoke d1
 check "with bwlimitd dead an operator revokes by the maps" state revoked
 check "and is told that bwlimitd writes the journal" says "bwlimitd writes the journal"
-alone() { # ping from when it reads on
-	in_host ping -c 12 -i 0.3 -W 1 10.99.9.9 >/dev/null 2>&1 &
+alone() { # ping for as long as it reads
+	in_host ping -c 30 -i 0.3 -W 1 10.99.9.9 >/dev/null 2>&1 &
 	run "$1" "$CTL" watch --event new-destination --count 1 --timeout 8s && says 10.99.9.9
 }
 check "with bwlimitd dead an operator watches the events by himself" alone writer
