@@ -10,7 +10,8 @@ LAB=bwl-h2load-$$ LAB_DESTS=1 LAB_MGMT=1
 . "$here/../harness/lab.sh"
 lab_up || exit 1
 other=$LAB_PINS-other # a second instance plays the stranger
-trap 'rm -rf "$other"; lab_down' EXIT
+# Detached first: what libxdp's dispatcher calls it pins in a folder of its own, which no lab knows.
+trap 'in_dpu "$LOAD" detach >/dev/null 2>&1; rm -rf "$other"; lab_down' EXIT
 
 fails() { # status, command of bwlimit-load…
 	local want=$1 status=0
