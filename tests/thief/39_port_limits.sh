@@ -98,8 +98,11 @@ check "the other port lost nothing" [ $(($(others d1) + $(others d2))) -eq "$(ot
 # The host's own device: down and up, another name, another MAC, another on top of it, past its queue, in another namespace.
 lab_ns aside
 judges_on
+by_host() { in_host cat /proc/net/dev | awk '$1 == "h0:" { print $11 }'; } # frames that it sent
+before=$(by_host)
+has_sent() { [[ $(by_host) -gt $((before + 100)) ]]; }
 steal_on 3 6000 <"$LAB_TMP/loot"
-sleep 0.5 # it has opened the device
+lab_wait_for 10 has_sent # it has opened the device
 for i in 1 2 3; do
 	ip_in host link set h0 down
 	ip_in host link set h0 name "h$i"
