@@ -37,8 +37,8 @@ web_start || exit 1
 lab_bg in dpu node "$here/forward.mjs" "$LAB_TMP/forward" "${WEB_AT#*:}"
 node "$here/forward.mjs" "${WEB_AT#*:}" "$LAB_TMP/forward" >"$LAB_TMP/out" 2>&1 &
 outside=$!
-trap 'kill "$outside" "$thief" 2>/dev/null; lab_down' EXIT
-thief=$outside
+trap 'kill "$outside" "$thief" "$orders" 2>/dev/null; lab_down' EXIT
+thief=$outside orders=$outside
 lab_wait_for 10 grep -q ready "$LAB_TMP/out"
 # Twice his limit, for as long as the test may take.
 printf 'eth ip4 src=%s dst=10.103.0.9 tcp dport=443 fill=1446\n' $HOST4 >"$LAB_TMP/frame"
@@ -54,4 +54,5 @@ mkfifo "$LAB_TMP/orders"
 	kill) kill -KILL "$WEB_AGENT_PID" ;;
 	esac
 done <"$LAB_TMP/orders") >"$LAB_TMP/orders.out" 2>&1 &
+orders=$! # it waits for a writer, and there may be none
 node "$here/real.mjs" "http://$WEB_AT/" "$LAB_TMP/orders"
