@@ -244,7 +244,7 @@ check "what does not fit is said, and what was read before holds" lab_wait_for 1
 check "the list, too" refused gone /v1/usage
 check "control: it serves on" lab_wait_for 10 gets 200 controller /v1/usage
 
-list -gencrl -crlsec 4 -out "$pki/crl.pem" && chmod a+r "$pki/crl.pem"
+list -gencrl -crlsec 12 -out "$pki/crl.pem" && chmod a+r "$pki/crl.pem"
 export CREDENTIALS_DIRECTORY=$pki
 check "control: a list that ends soon is taken" serve --cert "$pki/now.pem" --key "$pki/now.key" --crl "$pki/crl.pem" --json
 unset CREDENTIALS_DIRECTORY
