@@ -61,6 +61,7 @@ commands=$(find /run/bwlimit -name "$LAB.commands" -type s)
 unprivileged() { # command…: of group bwlimit-sync alone
 	setpriv --reuid $USER_ID --regid $SYNC_GROUP --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs "$@"
 }
+# shellcheck disable=SC2120 # check passes them
 serve() { # option…
 	[[ -z ${sync_pid:-} ]] || { kill "$sync_pid" && wait "$sync_pid"; } 2>/dev/null
 	nsenter --net="/run/netns/$LAB-dpu" setpriv --reuid $USER_ID --regid $SYNC_GROUP --clear-groups --inh-caps=-all --bounding-set=-all \
