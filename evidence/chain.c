@@ -37,14 +37,14 @@ static void look_between(struct ev_chain *c, const struct ev_entry *x)
 	unsigned long long at = now->sequence;
 
 	if (ev_id_same(was, now))
-		say(c, true, "interval %llu: it is there twice", at);
+		say(c, true, "interval %llu: duplicate interval", at);
 	else if (!bwl_hash_equal(&x->previous, &c->last.root))
 		say(c, true,
-		    "interval %llu: the log has entries between it and interval %llu that are not here",
+		    "interval %llu: the log has entries between it and interval %llu that are missing here",
 		    at, (unsigned long long)was->sequence);
 	else if (!ev_follows(was, now) && !now->gap)
 		say(c, true,
-		    "interval %llu: it does not follow on interval %llu, and does not say that one is missing",
+		    "interval %llu: it does not follow interval %llu, and does not say that one is missing",
 		    at, (unsigned long long)was->sequence);
 	else if (now->gap)
 		say(c, false, "interval %llu says that something before it is missing", at);
@@ -99,11 +99,13 @@ static bool is_its_day(const struct ev_entry *x)
 static void look_at_day(struct ev_chain *c, const struct ev_entry *x)
 {
 	if (!is_its_day(x))
-		say(c, true, "interval %" PRIu64 ": its pseudonyms are not of the day of its end",
+		say(c, true,
+		    "interval %" PRIu64 ": its pseudonyms are not those of the day when it ended",
 		    x->id.sequence);
 	if (c->begun && x->epoch < c->last.epoch && is_later(&c->last, x))
 		say(c, true,
-		    "interval %" PRIu64 ": its pseudonyms are of a day before the last one's",
+		    "interval %" PRIu64
+		    ": its pseudonyms are of an earlier day than the last interval's",
 		    x->id.sequence);
 }
 
@@ -162,7 +164,7 @@ static void follow(struct ev_chain *c, const struct ev_entry *x, const struct ev
 				    peer[p].balanced)
 					say(c, true,
 					    "interval %" PRIu64
-					    ": the counter of peer %02x%02x%02x%02x… is not where the interval before left it",
+					    ": the counter of peer %02x%02x%02x%02x… does not begin where the last interval ended",
 					    x->id.sequence, peer[p].pseudonym.b[0],
 					    peer[p].pseudonym.b[1], peer[p].pseudonym.b[2],
 					    peer[p].pseudonym.b[3]);

@@ -184,10 +184,10 @@ const char *ev_entry_wrong(const struct ev_entry *x, const struct ev_peer *peer,
 	bool same;
 
 	if (n != x->slots)
-		return "it is over another number of peers";
+		return "it has another number of peers";
 	for (uint32_t i = 1; i < n; i++)
 		if (memcmp(peer[i - 1].pseudonym.b, peer[i].pseudonym.b, 32) >= 0)
-			return "a peer is in it twice, or they are not in order";
+			return "duplicate peer, or peers out of order";
 	hash = bwl_must(calloc(n, sizeof(*hash)));
 	for (uint32_t i = 0; i < n; i++)
 		ev_peer_hash(&peer[i], &hash[i]);
@@ -196,7 +196,7 @@ const char *ev_entry_wrong(const struct ev_entry *x, const struct ev_peer *peer,
 	same = bwl_hash_equal(&hash[0], &x->root);
 	free(hash);
 	if (!same)
-		return "it is over other peers than these";
+		return "it has other peers than these";
 	for (uint32_t i = 0; i < n; i++)
 		if (ev_peer_denied(&x->id, &peer[i]))
 			return ev_peer_denied(&x->id, &peer[i]);

@@ -191,7 +191,7 @@ void ev_interval_root(const struct ev_id *id, const struct bwl_hash *peers, stru
 const char *ev_peer_denied(const struct ev_id *id, const struct ev_peer *p)
 {
 	return id->balanced && !p->balanced
-		       ? "it says that it balances, and a peer of it that it does not"
+		       ? "the interval says that it balances, and one of its peers that it does not"
 		       : NULL;
 }
 
@@ -341,10 +341,10 @@ static int read_lines(struct ev_interval *v, size_t len, struct slot **slot, siz
 	for (; s < end; s = nl + 1) {
 		nl = memchr(s, '\n', (size_t)(end - s));
 		if (!nl)
-			return bwl_fail(e, EBADMSG, "its last line has no end");
+			return bwl_fail(e, EBADMSG, "its last line is incomplete");
 		if (!line++) {
 			if (!ev_id_parse(s, (size_t)(nl - s), &v->id))
-				return bwl_fail(e, EBADMSG, "line 1 is not of an interval");
+				return bwl_fail(e, EBADMSG, "line 1 does not describe an interval");
 		} else if (starts(s, (size_t)(nl - s), "{\"kind\":\"flow-peer\",")) {
 			if (*nslots == slots_room)
 				*slot = bwl_must(reallocarray(
@@ -353,18 +353,20 @@ static int read_lines(struct ev_interval *v, size_t len, struct slot **slot, siz
 			++*nslots;
 			if (!read_peer(s, (size_t)(nl - s), &(*slot)[*nslots - 1].peer,
 				       &(*slot)[*nslots - 1].own))
-				return bwl_fail(e, EBADMSG,
-						"line %zu is not what bwlimitd writes of a peer "
-						"(before it wrote counters by CPU?)",
-						line);
+				return bwl_fail(
+					e, EBADMSG,
+					"line %zu does not describe a peer as bwlimitd writes it "
+					"(before it wrote counters by CPU?)",
+					line);
 		} else {
 			if (v->nrecords == room)
 				v->record = bwl_must(reallocarray(v->record, room = 2 * room + 64,
 								  sizeof(*v->record)));
 			if (!ev_record_scan(s, (size_t)(nl - s), &v->record[v->nrecords]))
-				return bwl_fail(e, EBADMSG,
-						"line %zu is not what bwlimitd writes of a flow",
-						line);
+				return bwl_fail(
+					e, EBADMSG,
+					"line %zu does not describe a flow as bwlimitd writes it",
+					line);
 			v->record[v->nrecords++].row = ++nrows;
 		}
 	}
@@ -413,9 +415,9 @@ static int take_records(struct ev_interval *v, struct slot *slot, size_t n, stru
 		if (!s->peer.slots)
 			return bwl_fail(e, E2BIG, "more than %u records of a peer", EV_SLOTS_MOST);
 		if (i && s->own.id == s[-1].own.id)
-			return bwl_fail(e, EBADMSG, "a peer has two lines");
+			return bwl_fail(e, EBADMSG, "duplicate peer");
 	}
-	return at == v->nrecords ? 0 : bwl_fail(e, EBADMSG, "a record is of no peer in it");
+	return at == v->nrecords ? 0 : bwl_fail(e, EBADMSG, "a record's peer is not in the file");
 }
 
 /* If a file's flows have been deleted, only what is left of its records can be opened. */
@@ -428,7 +430,8 @@ static void thin(struct ev_peer *p)
 	if (ev_sum_same(&left, &p->remainder) && !ev_sum_is_zero(&p->flows)) {
 		p->flows = (struct ev_sum){ { 0 } };
 		p->balanced = false;
-		strcpy(p->why, "its flows have gone, to make room, before they were committed to");
+		strcpy(p->why,
+		       "its flows were deleted, to make room, before the audit log committed to them");
 	}
 }
 

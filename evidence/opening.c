@@ -15,7 +15,8 @@ int ev_entry_check(const struct ev_trust *t, const char *line, size_t len, const
 	int r;
 
 	if (!ev_entry_line(line, len, ret, &n))
-		return bwl_fail(e, EBADMSG, "the entry is not what bwlimitd writes of an interval");
+		return bwl_fail(e, EBADMSG,
+				"the entry does not describe an interval as bwlimitd writes it");
 	r = bwl_tlog_proof_parse(proof, proof_len, &p, e);
 	if (r)
 		return r;
@@ -151,10 +152,10 @@ static int check_slot(struct judge *j, const json_t *o)
 	unsigned n;
 
 	if (!ev_number_parse(json_object_get(o, "slot"), EV_SLOTS_MOST - 1, &slot))
-		return bad(j, "it has no place");
+		return bad(j, "it has no slot");
 	j->slot = (uint32_t)slot;
 	if (!ev_peer_parse(json_object_get(o, "peer"), &j->peer))
-		return bad(j, "what is said of the peer cannot be read");
+		return bad(j, "the peer's numbers cannot be read");
 	if (parse_path(json_object_get(o, "path"), path, &n) || 1U << n != j->entry->slots)
 		return bad(j, "the path to the interval's root cannot be read");
 	ev_peer_hash(&j->peer, &hash);
@@ -180,7 +181,7 @@ static int check_name(struct judge *j, const json_t *o)
 	ev_pseudonym(salt, j->id, j->name, &pseudonym);
 	return bwl_hash_equal(&pseudonym, &j->peer.pseudonym)
 		       ? 0
-		       : bad(j, "the name is not that of the pseudonym");
+		       : bad(j, "the name does not match the pseudonym");
 }
 
 /* Computes a record's leaf from its line and salt. ret->line points into o. */
@@ -251,7 +252,9 @@ static int check_one(struct judge *j, const json_t *o)
 		return bad(j, "a record is not in this interval, or was changed");
 	most = rec.remainder ? j->peer.remainder : j->peer.flows;
 	if (!ev_sum_less(&most, &rec.sum))
-		return bad(j, "a record has more than all of its kind");
+		return bad(
+			j,
+			"a record has more bytes or frames than all records of its kind together");
 	show(j, &rec, index, &before);
 	return 0;
 }
@@ -280,10 +283,11 @@ static int check_kinds(struct judge *j, const struct ev_record *rec, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		if (!ev_sum_less(rec[i].remainder ? &remainder : &flows, &rec[i].sum))
-			return bad(j, "its flows and remainders are not what is said of each");
+			return bad(j,
+				   "its flows and remainders do not add up to what the peer says");
 	return ev_sum_is_zero(&flows) && ev_sum_is_zero(&remainder)
 		       ? 0
-		       : bad(j, "its flows and remainders are not what is said of each");
+		       : bad(j, "its flows and remainders do not add up to what the peer says");
 }
 
 static int check_all(struct judge *j, const json_t *a, const json_t *pad_key)
@@ -381,8 +385,8 @@ static int check_interval(const json_t *o, const struct ev_trust *t, struct ev_w
 			   &seen.checkpoint, e);
 	if (!r && last->any && seen.n <= last->n)
 		r = bwl_fail(e, EBADMSG,
-			     "interval %llu: record %llu of the log comes after record %llu: it is "
-			     "there twice, or they are not in order",
+			     "interval %llu: record %llu of the log comes after record %llu: a "
+			     "duplicate, or out of order",
 			     (unsigned long long)seen.x.id.sequence, (unsigned long long)seen.n,
 			     (unsigned long long)last->n);
 	if (!r && last->any &&

@@ -96,7 +96,7 @@ const char *ev_peer_wrong(const struct ev_peer *p)
 	if (!ev_sum_add(&records, &p->unclassed))
 		return "its numbers are above 2^64";
 	if (p->balanced && !ev_sum_same(&records, &after))
-		return "records and remainders are not what its counter grew by";
+		return "records and remainders do not add up to what its counter grew by";
 	return NULL;
 }
 

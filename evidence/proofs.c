@@ -159,8 +159,7 @@ int ev_log_prove(const struct ev_log *l, uint64_t n, char **ret, struct bwl_err 
 	}
 	path(l, n, &p);
 	if (!bwl_inclusion_holds(n, &l->leaf[0][n], l->c.size, &l->c.root, p.hash, p.count))
-		return bwl_fail(e, EBADMSG,
-				"the log is not what the checkpoint of %llu records says",
+		return bwl_fail(e, EBADMSG, "the log does not match the checkpoint of %llu records",
 				(unsigned long long)l->c.size);
 	*ret = bwl_must(bwl_tlog_proof_format(&p));
 	return 0;

@@ -95,7 +95,7 @@ def record(peer, r, id_, name):
     need(o['id'] == id_ and (o['peer'] or '') == name, 'a record is of another peer')
     kind, s = numbers(line)
     of = peer['flows' if kind == 'flow' else 'remainder']
-    need(all(x <= y for x, y in zip(s, of)), 'a record has more than all of its kind')
+    need(all(x <= y for x, y in zip(s, of)), 'a record has more bytes or frames than all records of its kind together')
     return leaf(r['index'], s, H(0x10, bytes.fromhex(r['salt']), sized(line)))
 
 

@@ -298,7 +298,7 @@ twice_is_refused() { # side: whoever says the same interval again has sent, or l
 	local sent=sent.json got=arrived.json
 	[[ $1 == sent ]] && sent=twice.json || got=twice.json
 	! as_auditor evidence reconcile --sender-key log.pub --receiver-key arrived.pub "$sent" "$got" >"$LAB_TMP/said" 2>&1 &&
-		grep -q 'there twice' "$LAB_TMP/said"
+		grep -q 'duplicate, or out of order' "$LAB_TMP/said"
 }
 check "an interval that the sender's file has twice is refused" twice_is_refused sent
 check "and one that the receiver's has" twice_is_refused arrived
