@@ -5,6 +5,8 @@
  */
 #include <cyaml/cyaml.h>
 #include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,13 +141,25 @@ static void on_log(cyaml_log_t level, void *arg, const char *fmt, va_list args)
 	}
 }
 
+/*
+ * As cyaml_mem(), but room doubles: libcyaml makes a list longer by one entry at a time, and where
+ * memory does not grow in place 20 000 peers would be copied 20 000 times.
+ */
+static void *doubling(void *ctx, void *at, size_t size)
+{
+	if (size && at && malloc_usable_size(at) >= size)
+		return at;
+	return cyaml_mem(ctx, at,
+			 size && size < SIZE_MAX / 2 ? 2ULL << (63 - __builtin_clzll(size)) : size);
+}
+
 static cyaml_config_t config(struct complaint *c, unsigned flags)
 {
 	return (cyaml_config_t){
 		.log_fn = on_log,
 		.log_ctx = c,
 		.log_level = CYAML_LOG_WARNING,
-		.mem_fn = cyaml_mem,
+		.mem_fn = doubling,
 		.flags = CYAML_CFG_NO_ALIAS | flags,
 	};
 }

@@ -141,6 +141,10 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	/* With if_ids they need a module's kfuncs: tests/vm. */
 	bpf_program__set_autoload(s->progs.bwl_tc_tunin, o->plain_tunnel);
 	bpf_program__set_autoload(s->progs.bwl_tc_tunout, o->plain_tunnel);
+	bpf_program__set_autoload(s->progs.bwl_xdp_upin, !o->host_only);
+	bpf_program__set_autoload(s->progs.bwl_tc_upin, !o->host_only);
+	bpf_program__set_autoload(s->progs.bwl_tc_gate, !o->host_only);
+	bpf_program__set_autoload(s->progs.bwl_tc_mgmt, !o->host_only);
 	s->rodata->bwl_by_mark = o->plain_tunnel;
 	s->rodata->bwl_cpu_bits = bwl_cpu_bits();
 	s->rodata->bwl_late_most_ns = 2000000;
@@ -419,6 +423,8 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 		.gso_size = k->gso_size,
 		.gso_segs = k->gso_segs,
 	};
+	if (rig->prog[k->prog] < 0)
+		rig_die("that program is not loaded: host_only");
 	if (!rig_can(rig, k))
 		rig_die("this kernel's test runs know no ingress_ifindex");
 	if (!is_egress(k)) /* no program reads it there */

@@ -4,6 +4,7 @@
  * repeated refusals (bpf/lib/again.h) last no longer than necessary.
  */
 #include <sched.h>
+#define RIG_HOST_ONLY
 #include "dests.h"
 
 #define BIG "udp fill=1458"

@@ -5,6 +5,7 @@
  */
 #include <bpf/bpf.h>
 #include <sched.h>
+#define RIG_HOST_ONLY
 #include "bwlimit_test.skel.h"
 #include "dests.h"
 
@@ -133,7 +134,7 @@ static void else_destinations_are_noted(void **state)
 static int realtime(void **state)
 {
 	(void)state;
-	rig = rig_open(&(struct rig_opts){ .realtime = true });
+	rig = rig_open(&(struct rig_opts){ .host_only = true, .realtime = true });
 	runs = 0;
 	return 0;
 }

@@ -3,6 +3,7 @@
  * Promises 4 and 9, and the reason that each limit gives when it refuses: expiry, heartbeat and
  * --confirm to the nanosecond, revocation, modes, and the cost of a packet.
  */
+#define RIG_HOST_ONLY
 #include "prog.h"
 
 #define DEST(name, n)                                                                              \

@@ -4,6 +4,7 @@
  * flow, different after every edit, and none if TC must look itself. That TC trusts no other
  * metadata is tested in tests/thief/25_metadata.sh: test runs of TC have no metadata.
  */
+#define RIG_HOST_ONLY
 #include "prog.h"
 
 #define META 24 /* bytes */

@@ -8,6 +8,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#define RIG_HOST_ONLY
 #include "prog.h"
 
 #define PEER(name, n, volume)                                                                      \

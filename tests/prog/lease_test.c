@@ -4,6 +4,7 @@
  * applying or trying a policy prolongs it only as far as the policy says.
  */
 #include <errno.h>
+#define RIG_HOST_ONLY
 #include "prog.h"
 
 #define PEER                                                                                       \

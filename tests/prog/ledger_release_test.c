@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#define RIG_HOST_ONLY
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/release.h"
 #include "prog.h"
@@ -21,7 +22,7 @@
 static char dir[40];
 static struct ledger *ledger;
 static struct releases *releases;
-static const struct rig_opts old = { .old_volume = true };
+static const struct rig_opts old = { .host_only = true, .old_volume = true };
 static unsigned boots;
 
 static void agent_dies(void)
@@ -157,7 +158,7 @@ static void a_reboot_costs_at_most_a_lead_and_gives_nothing_back(void **state)
 
 	(void)state;
 	rig_close(rig);
-	rig = rig_open(NULL);
+	rig = rig_open(&rig_usual);
 	rig_policy(rig, total);
 	rig_advance(RIG_SECOND);
 	agent_comes(LEDGER_BEGUN);

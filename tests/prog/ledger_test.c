@@ -3,6 +3,7 @@
  * Promise 3 in the data plane: no volume is spent past its release, to the byte, and policies
  * without a ledger are not affected.
  */
+#define RIG_HOST_ONLY
 #include "prog.h"
 
 #define DEST(name, n)                                                                              \
@@ -145,7 +146,7 @@ static void once_a_ledger_has_come_new_volumes_wait_for_it(void **state)
 /* Without --fresh-volume: as after a reboot. */
 static void what_starts_spent_says_how_much_of_it_is_not_known(void **state)
 {
-	const struct rig_opts old = { .old_volume = true };
+	const struct rig_opts old = { .host_only = true, .old_volume = true };
 	uint32_t id;
 
 	(void)state;

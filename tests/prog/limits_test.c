@@ -3,6 +3,7 @@
  * Promises 2 and 3 in the real programs, on several CPUs at once, and across everything that an
  * operator can do to a policy: none of it yields a burst or a volume.
  */
+#define RIG_HOST_ONLY
 #include "hammer.h"
 
 static void all_cpus_together_keep_a_peer_to_its_rate(void **state)

@@ -5,6 +5,7 @@
  */
 #include <linux/if_ether.h>
 #include <netinet/in.h>
+#define RIG_HOST_ONLY
 #include "prog.h"
 
 #define POLICY(DEFAULT)                                                                            \

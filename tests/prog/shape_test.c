@@ -3,6 +3,7 @@
  * Modes shape and mark: departure times (promise 2 at the wire), the horizon, expiry (promise 4),
  * and the fallback if nothing keeps departure times (promise 10). fq itself is in tests/vm.
  */
+#define RIG_HOST_ONLY
 #include "prog.h"
 
 /* One byte per microsecond. */

@@ -4,6 +4,7 @@
  * limits allow, and what is revoked, stopped or replaced is not spent.
  */
 #include <bpf/bpf.h>
+#define RIG_HOST_ONLY
 #include "hammer.h"
 
 #define BURST (2 << 20)

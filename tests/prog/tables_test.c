@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#define RIG_HOST_ONLY
 #include "prog.h"
 
 #define DEST(name, n)                                                                              \
@@ -458,7 +459,8 @@ static void a_hundred_thousand_renames_come_in_at_once(void **state)
 static int setup_large(void **state)
 {
 	(void)state;
-	rig = rig_open(&(struct rig_opts){ .max_peers = LARGE + 1, .max_extras = LARGE + 100 });
+	rig = rig_open(&(struct rig_opts){
+		.host_only = true, .max_peers = LARGE + 1, .max_extras = LARGE + 100 });
 	runs = 0;
 	return 0;
 }

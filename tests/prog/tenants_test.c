@@ -3,6 +3,7 @@
  * The limits of single host ports to a peer (`ports`): in addition to the peer's grant, which
  * applies to all.
  */
+#define RIG_HOST_ONLY
 #include "dests.h"
 
 /* From h0 and h1. */

@@ -3,6 +3,7 @@
  * Zones that are shared by weight, in the real programs: a peer within its portion loses nothing to
  * the others, what nobody uses is shared out, and the zone never passes more than before.
  */
+#define RIG_HOST_ONLY
 #include "hammer.h"
 
 #define MODEST TO(1) "udp fill=1458"
