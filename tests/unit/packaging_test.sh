@@ -233,7 +233,9 @@ rm -r "$root"
 # Without this option preinst stops a unit, and postinst restarts only running units: dh_installsystemd(1).
 check "no upgrade stops a unit for good" eval \
 	'grep -q dh_installsystemd "$source_dir/debian/rules" && ! grep "^	dh_installsystemd" "$source_dir/debian/rules" | grep -v -- --no-stop-on-upgrade'
-for p in $(sed -n 's/^	dh_installsystemd -p \([a-z-]*\) .*/\1/p' "$debian/rules" | sort -u); do
+mapfile -t with_units < <(sed -n 's/^	dh_installsystemd -p \([a-z-]*\) .*/\1/p' "$debian/rules" | sort -u)
+check "control: three packages have units" same "${with_units[*]}" "bwlimit bwlimit-controller bwlimit-export"
+for p in "${with_units[@]}"; do
 	check "an upgrade of $p restarts what runs of it" grep -q 'deb-systemd-invoke restart' "$debian/$p.postinst"
 	check "and a removal ends it" grep -q 'deb-systemd-invoke stop\|systemctl stop' "$debian/$p.prerm"
 done
