@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // From one network namespace into another by a socket in the file system: forward.mjs FROM TO, each PORT of loopback or a path.
+// FROM 0 is any port that is free: it prints which.
 // A browser does not start in a lab's namespace.
 import { createServer, connect } from 'node:net';
 
 const [from, to] = process.argv.slice(2);
 const at = (x) => (/^\d+$/.test(x) ? { port: Number(x), host: '127.0.0.1' } : { path: x });
-createServer((a) => {
+const server = createServer((a) => {
 	const b = connect(at(to));
 	a.pipe(b).pipe(a);
 	a.on('error', () => b.destroy());
 	b.on('error', () => a.destroy());
-}).listen(at(from), () => console.log('ready'));
+}).listen(at(from), () => console.log(`ready ${server.address().port ?? ''}`));

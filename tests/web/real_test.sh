@@ -32,14 +32,16 @@ in_dpu "$CTL" heartbeat --lift >/dev/null 2>&1
 sed '/^lease:/d; s/40mb per/100gb per/' "$here/models/policy.yaml" >"$LAB_TMP/policy.yaml"
 web_agent "$LAB_TMP/policy.yaml" || exit 1
 for peer in object-store log-collector backup; do in_dpu "$CTL" grant "$peer" reason a test >/dev/null 2>&1; done
-WEB_AT=127.0.0.1:$((20000 + $$ % 20000))
-web_start || exit 1
-lab_bg in dpu node "$here/forward.mjs" "$LAB_TMP/forward" "${WEB_AT#*:}"
-node "$here/forward.mjs" "${WEB_AT#*:}" "$LAB_TMP/forward" >"$LAB_TMP/out" 2>&1 &
+# Outside any port that is free; inside the same, as the server answers to its own address only.
+node "$here/forward.mjs" 0 "$LAB_TMP/forward" >"$LAB_TMP/out" 2>&1 &
 outside=$!
 trap 'kill "$outside" "$thief" "$orders" 2>/dev/null; lab_down' EXIT
 thief=$outside orders=$outside
 lab_wait_for 10 grep -q ready "$LAB_TMP/out"
+WEB_AT=127.0.0.1:$(sed -n 's/^ready //p' "$LAB_TMP/out")
+web_start || exit 1
+lab_bg in dpu node "$here/forward.mjs" "$LAB_TMP/forward" "${WEB_AT#*:}"
+lab_wait_for 10 grep -q ready "$LAB_TMP/in"
 # Twice his limit, for as long as the test may take.
 printf 'eth ip4 src=%s dst=10.103.0.9 tcp dport=443 fill=1446\n' $HOST4 >"$LAB_TMP/frame"
 in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 400 --pps 1700 <"$LAB_TMP/frame" >/dev/null 2>&1 &
