@@ -2,7 +2,7 @@
 /*
  * What signed documents come to: which of them hold, what is in force by them, until when, and
  * whether one more is taken. Pure but for the memory's file: documents, clocks and what is closed
- * come as arguments (tests/unit/agent/docs_test.c).
+ * come as arguments (tests/unit/agent/docs_*_test.c).
  *
  * What holds is a function of the memory (signed/memory.h) and of the bytes of the documents that
  * it names. So there is one moment at which a document is taken: the rename of the memory's file.

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Whether another signed document is accepted: one person tightens, two widen. */
+#include "docs_rig.h"
+
+static void one_person_tightens_and_two_widen(void **state)
+{
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), ONE), "signed-widens");
+	assert_null(docs_policy(&s));
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_int_equal(kbit("a"), 100);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(101, 100, DAY), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY + 1), ONE),
+			    "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(50, 100, DAY), ONE), "taken");
+	assert_int_equal(kbit("a"), 50);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), ONE), "signed-widens");
+	assert_int_equal(kbit("a"), 50);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), ONLINE),
+			    "signed-untrusted");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_int_equal(kbit("a"), 100);
+}
+
+static void what_was_kept_back_undoes_nothing(void **state)
+{
+	BWL_AUTO_FREE char *wide = NULL, *other = NULL, *more = NULL;
+	json_t *o;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(50, 50, DAY), TWO), "taken");
+	wide = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", policy(900, 900, DAY), TWO);
+	o = policy(900, 900, DAY);
+	json_object_set_new(o, "name", json_string("other"));
+	other = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", o, TWO);
+	more = rig_sign(BWL_SIGNED_GRANT, "hall-3", "all", grant("g", "a", 900, 3600), TWO);
+	pass(10); /* the store withholds all of these, and one person tightens */
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(10, 10, DAY - 10), ONE), "taken");
+	assert_string_equal(give_text(wide), "signed-old");
+	assert_string_equal(give_text(other), "signed-old");
+	assert_string_equal(give_text(more), "signed-old");
+	assert_int_equal(kbit("a"), 10);
+}
+
+static void what_is_for_others_or_of_another_epoch_is_refused(void **state)
+{
+	BWL_AUTO_FREE char *fleet = NULL, *tray_8 = NULL, *first = NULL, *second = NULL;
+	json_t *a;
+
+	(void)state;
+	enrol();
+	fleet = rig_sign(BWL_SIGNED_POLICY, "hall-4", "all", policy(1, 1, DAY), TWO);
+	tray_8 = rig_sign(BWL_SIGNED_POLICY, "hall-3", "tray:tray-8", policy(1, 1, DAY), TWO);
+	a = policy(2, 2, DAY);
+	first = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", json_deep_copy(a), TWO);
+	json_object_set_new(a, "reason", json_string("another"));
+	second = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", a, TWO);
+	assert_string_equal(give_text(fleet), "signed-audience");
+	assert_string_equal(give_text(tray_8), "signed-audience");
+	assert_string_equal(give_text(first), "taken");
+	assert_string_equal(give_text(first), "known");
+	assert_string_equal(give_text(second), "signed-conflict");
+	assert_string_equal(give(BWL_SIGNED_REVOCATION, revocation("new_epoch", json_integer(2)),
+				 ONE),
+			    "taken");
+	assert_string_equal(give_text(first), "signed-old");
+	assert_null(docs_policy(&s));
+	assert_int_equal(left(), 0);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(5, 5, DAY), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(5, 5, DAY), TWO), "taken");
+}
+
+static void after_a_grant_comes_the_floor(void **state)
+{
+	BWL_AUTO_FREE char *less = NULL;
+	struct bwl_signed d;
+	char hex[65];
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 10, 60), TWO), "signed-bounds");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 200, 60), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 200, 60), TWO), "taken");
+	assert_int_equal(kbit("a"), 200);
+	/* one person grants less: when that ends or is revoked, the old grant does not come back */
+	less = rig_sign(BWL_SIGNED_GRANT, "hall-3", "all", grant("g", "a", 20, 60), ONE);
+	assert_string_equal(give_text(less), "taken");
+	assert_int_equal(kbit("a"), 20);
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("h", "a", 30, 60), ONE), "signed-widens");
+	assert_int_equal(bwl_signed_peek(less, strlen(less), &d, NULL), 0);
+	bwl_hex_encode(d.digest, 32, hex);
+	bwl_signed_free(&d);
+	assert_string_equal(give(BWL_SIGNED_REVOCATION,
+				 revocation("documents", json_pack("[s]", hex)), ONE),
+			    "taken");
+	assert_int_equal(kbit("a"), 0);
+	assert_int_equal(kbit("b"), 100);
+	pass(61);
+	assert_int_equal(kbit("a"), 0);
+	/* if the grant's name moved to another peer, the first peer would be open again */
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "b", 20, 60), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_int_equal(kbit("a"), 100); /* the policy was signed after the grant */
+}
+
+/* A document of a future version: with a key, or of a type, that is not known here. */
+static void of_a_newer_version_nothing_is_taken_by_half(void **state)
+{
+	static const enum bwl_signed_type types[] = { BWL_SIGNED_ENROLMENT, BWL_SIGNED_REVOCATION,
+						      BWL_SIGNED_POLICY, BWL_SIGNED_GRANT };
+	char missing[1][DOCS_KEY];
+	struct docs_verdict d;
+	struct bwl_err e = { 0 };
+	uint64_t seq;
+	char *text, *at_type;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give_time_naming(1, NULL), "taken");
+	pass(1);
+	seq = bwl_memory_seq(s.m);
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		json_t *o = types[i] == BWL_SIGNED_ENROLMENT ? enrolment_of("tray-7")
+			    : types[i] == BWL_SIGNED_POLICY  ? policy(50, 50, DAY)
+							     : terms("it", DAY);
+
+		if (types[i] == BWL_SIGNED_REVOCATION)
+			json_object_set_new(o, "all", json_true());
+		if (types[i] == BWL_SIGNED_GRANT) {
+			json_object_set_new(o, "peer", json_string("a"));
+			json_object_set_new(o, "limit", json_pack("{s:s}", "rate", "1mbit"));
+		}
+		json_object_set_new(o, "reason", json_string("drill"));
+		if (types[i] == BWL_SIGNED_ENROLMENT)
+			json_object_del(o, "reason");
+		json_object_set_new(o, "of_the_future", json_string("x"));
+		text = rig_sign(types[i], "hall-3", "all", o, TWO);
+		assert_int_not_equal(docs_judge(&s, text, strlen(text), &at, &d, &e), 0);
+		assert_string_equal(e.id, "signed-malformed");
+		assert_non_null(strstr(e.text, "of_the_future"));
+		assert_non_null(strstr(e.text, "not known"));
+		free(text);
+	}
+	/* an unknown type: whatever it contains and whoever signed it */
+	text = rig_sign(BWL_SIGNED_REVOCATION, "hall-3", "all", terms("it", DAY), TWO);
+	at_type = strstr(text, "vnd.bwlimit.revocation");
+	memcpy(at_type, "vnd.bwlimit.quarantine", strlen("vnd.bwlimit.quarantine"));
+	assert_int_not_equal(docs_judge(&s, text, strlen(text), &at, &d, &e), 0);
+	assert_string_equal(e.id, "signed-malformed");
+	assert_non_null(strstr(e.text, "payloadType"));
+	free(text);
+	/* none of it is remembered, closes or tightens anything, and nothing waits for it */
+	assert_int_equal(bwl_memory_seq(s.m), seq);
+	assert_int_equal(docs_missing(&s, missing, 1), 0);
+	assert_int_equal(left(), 899);
+}
+
+static void who_breaks_glass_stands_at_the_tray(void **state)
+{
+	json_t *o;
+
+	(void)state;
+	enrol();
+	o = policy(10, 10, DAY);
+	json_object_set_new(o, "break_glass", json_true());
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "signed-bounds");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_person_tightens_and_two_widen),
+		cmocka_unit_test(what_was_kept_back_undoes_nothing),
+		cmocka_unit_test(what_is_for_others_or_of_another_epoch_is_refused),
+		cmocka_unit_test(of_a_newer_version_nothing_is_taken_by_half),
+		cmocka_unit_test(after_a_grant_comes_the_floor),
+		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
