@@ -11,9 +11,10 @@
 #define NOW_BOOT 1000000000000ULL
 #define NOW_WALL 1800000000LL /* 2027-01-15T08:00:00Z */
 
-#define TOP                                                                                        \
-	"version: 1\nnode: t\nuplinks: [p0]\nheartbeat: 60s\n"                                     \
-	"host_ports: [{ dev: h0, sources: [10.0.7.0/24] }]\n"
+/* Lines 1 to 5. Rows of policy_errors.h continue from line 6, or replace some of these. */
+#define HEAD "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: 60s\n"
+#define PORT "host_ports: [{ dev: h0, sources: [10.0.7.0/24] }]\n"
+#define TOP HEAD PORT
 
 static inline struct bwl_policy *read_text(const char *yaml)
 {

@@ -162,7 +162,7 @@ has_but_not() { # word word…; stdin has the first and none of the others
 check "control: bwlimit-ctl needs both" has bpf mnl < <(needed_by ctl/bwlimit-ctl)
 check "control: bwlimit-ctl is linked with both" \
 	has bwl_policy bwl_tables bpf mnl < <(linked_with ctl/bwlimit-ctl)
-for t in policy_test policy_errors_test policy_random_test; do
+for t in policy_test policy_errors_{form,top,peer,size}_test policy_random_test; do
 	check "$t needs neither libbpf nor libmnl" has_but_not cyaml bpf mnl < <(needed_by "tests/unit/$t")
 	check "$t is linked with neither, nor with a room that is" \
 		has_but_not bwl_policy bpf mnl bwl_tables bwl_net bwl_publish < <(linked_with "tests/unit/$t")
