@@ -170,9 +170,11 @@ int ctl_forward(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 		return -1;
 	said = hear(conn, buf, sizeof(buf), &n);
 	error = json_string_value(json_object_get(said, "error"));
-	if (!said)
+	if (!said) {
 		bwl_fail(&c->err, EIO, "bwlimitd did not answer: check whether it was done");
-	else if (error)
+		bwl_hint(&c->err,
+			 "it answers root, and members of groups bwlimit and bwlimit-read");
+	} else if (error)
 		bwl_fail(&c->err, EPERM, "%s", error);
 	if (!said || error)
 		return failed(c);

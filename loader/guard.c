@@ -78,7 +78,8 @@ static void ports_of(struct bwl_attach *a, struct bwl_policy **pol)
 	unsigned nhost = a->nhost;
 
 	if (bwl_attach_policy(a, pol, &e))
-		bwl_warn("%s; its uplinks count as unknown", e.text);
+		bwl_warn("%s%s%s; its uplinks count as unknown", e.file, *e.file ? ": " : "",
+			 e.text);
 	a->nhost = nhost; /* only what the command line named */
 }
 
