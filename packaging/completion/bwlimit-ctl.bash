@@ -2,12 +2,12 @@
 # shellcheck shell=bash
 # Completion for bwlimit-ctl: commands, words, options; names of peers from the policy in force.
 
-# Names in the second row on of a list, e.g. "peer list"; silent without pins.
+# The names in a list, e.g. of "peer list": its first column without the heading. Nothing without pins.
 _bwlimit_ctl_names() {
 	bwlimit-ctl "$@" 2>/dev/null | awk 'NR > 1 { print $1 }'
 }
 
-# Classes of which a peer has a history.
+# The classes for which a peer has a history.
 _bwlimit_ctl_classes() { # peer
 	bwlimit-ctl history "$1" --since 1s 2>/dev/null | sed -n 's/.*; --class: //p'
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Completion for bwlimit-ipsecd: what it does, the policy file, options.
+# Completion for bwlimit-ipsecd: commands, the policy file, options.
 
 _bwlimit_ipsecd() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
