@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Whole Debian systems of this machine's release for guests, with what the package needs. Source
-# lib/fetch.sh first. Functions print why they fail and return 1.
+# Makes whole Debian systems of this machine's release for guests, with what the package needs. Source
+# lib/fetch.sh first. A function that fails prints why and returns 1.
 
-# A package that is made with that of bwlimit: beside it.
+# The path of another package that is built together with bwlimit's, beside it.
 vm_beside() { # tools, controller or export; DEB of bwlimit
 	printf '%s\n' "${2%/*}/$(sed "s/^bwlimit_/bwlimit-$1_/" <<<"${2##*/}")"
 }
-# What .debs depend on, as words for mmdebstrap's --include; not on one another.
+# What .debs depend on (except on one another), as mmdebstrap's --include takes it.
 vm_depends() { # DEB…
 	local deb
 	for deb in "$@"; do dpkg-deb -f "$deb" Depends; done |
@@ -33,11 +33,11 @@ vm_debian() {
 	rm -f "$list" "$list.log"
 }
 
-# The name in the cache of a system with these packages: another one when they change.
+# The cache's name for a system with these packages: it changes when they change.
 vm_name() { # NAME PACKAGES
 	echo "$1-$(md5sum <<<"$2" | cut -c 1-8)"
 }
-# vm_cached, and those of other packages are removed.
+# vm_cached; also removes systems of that name with other packages.
 vm_once() { # NAME COMMAND…
 	local old
 	for old in "$VM_CACHE/${1%-*}"-*; do

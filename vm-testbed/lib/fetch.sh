@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Debian packages of any suite, unpacked into the cache ($VM_CACHE); the host's own apt lists,
-# sources and installed packages are left alone. What is in the cache is never fetched again.
-# Functions print why they fail and return 1.
+# Unpacks Debian packages of any suite into the cache ($VM_CACHE). The host's own apt lists, sources
+# and installed packages are not touched. What is in the cache is never fetched again. A function
+# that fails prints why and returns 1.
 
 VM_OWN_ARCH=$(dpkg --print-architecture 2>/dev/null)
-VM_ARCH=${VM_ARCH:-$VM_OWN_ARCH} # of what is fetched
-# Lists of another architecture are others.
+VM_ARCH=${VM_ARCH:-$VM_OWN_ARCH} # the architecture of what is fetched
+# Another architecture has its own lists.
 vm_apt_dir() { # SUITE
 	[[ $VM_ARCH == "$VM_OWN_ARCH" ]] && echo "$VM_CACHE/apt/$1" || echo "$VM_CACHE/apt/$1-$VM_ARCH"
 }
 
-# Where this machine gets Debian itself from: "URI SUITE" for its release, updates and security.
+# The mirrors from which this machine gets Debian itself: "URI SUITE" for its release, updates and security.
 vm_mirrors() {
 	local codename
 	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
@@ -22,7 +22,7 @@ vm_mirrors() {
 		sort -k 2 -u
 }
 
-# An apt with lists of its own: vm_apt SUITE COMMAND…
+# Runs apt with separate lists: vm_apt SUITE COMMAND…
 vm_apt() {
 	local dir tool=$2
 	dir=$(vm_apt_dir "$1")
@@ -34,8 +34,8 @@ vm_apt() {
 		-o Acquire::Retries=2 -o Acquire::Languages=none "$@"
 }
 
-# Package lists of a suite, fetched at most once a day; of the machine's own release with its
-# updates, so that versions fit what is installed.
+# Fetches the package lists of a suite, at most once a day. For the machine's own release they include
+# updates, so that versions match what is installed.
 vm_lists() { # SUITE
 	local dir mirrors uri suite
 	dir=$(vm_apt_dir "$1")
@@ -58,7 +58,7 @@ vm_lists() { # SUITE
 	touch "$dir/fresh"
 }
 
-# Download and unpack into DIR, one tree: vm_unpack DIR SUITE PACKAGE…
+# Downloads packages and unpacks them into DIR, as one tree: vm_unpack DIR SUITE PACKAGE…
 vm_unpack() {
 	local into=$1 suite=$2 tmp deb rc=0
 	shift 2
@@ -76,8 +76,8 @@ vm_unpack() {
 	return $rc
 }
 
-# The path of something in the cache that is made once, by a command whose last argument is an
-# empty folder to fill: vm_cached PATH COMMAND…
+# Makes PATH in the cache once, by a command whose last argument is the empty folder to fill:
+# vm_cached PATH COMMAND…
 vm_cached() {
 	local path=$VM_CACHE/$1
 	shift
@@ -89,7 +89,7 @@ vm_cached() {
 	fi
 }
 
-# Kernel image and modules of a suite; `release` holds what uname -r will say. FLAVOUR: -16k.
+# Kernel image and modules of a suite; the file `release` has what uname -r will print. FLAVOUR: -16k.
 vm_kernel() { # SUITE [FLAVOUR] DIR
 	local suite=$1 dir=${!#} flavour='' image release
 	[[ $# -eq 2 ]] || flavour=$2
@@ -99,7 +99,7 @@ vm_kernel() { # SUITE [FLAVOUR] DIR
 		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
 	[[ -n $image ]] || { echo "suite $suite has no linux-image-$VM_ARCH$flavour"; return 1; }
 	release=${image#linux-image-}
-	# Newer ones keep image and modules in packages of their own, all in /usr/lib/modules.
+	# Newer kernels have image and modules in separate packages, all in /usr/lib/modules.
 	mapfile -t pkgs < <(echo "$image" && vm_apt "$suite" apt-cache depends "$image" |
 		sed -n "s/^ *Depends: \(linux-[a-z]*-$release\)\$/\1/p")
 	vm_unpack "$dir/root" "$suite" "${pkgs[@]}" || return
@@ -115,8 +115,8 @@ vm_kernel() { # SUITE [FLAVOUR] DIR
 	echo "$release" >"$dir/release"
 }
 
-# A set of vm-testbed/packages, with what it depends on where the host lacks that (apt simulates
-# an installation). What the `tools` need is in packaging/debian-deps.txt.
+# Unpacks a set of vm-testbed/packages, with what it depends on and the host lacks (apt simulates an
+# installation). What `tools` depends on is in packaging/debian-deps.txt instead.
 vm_package_set() { # SET DIR
 	local set=$1 dir=$2 name suite package
 	local -A of=()
@@ -126,7 +126,7 @@ vm_package_set() { # SET DIR
 	[[ ${#of[@]} -gt 0 ]] || { echo "vm-testbed/packages has no set '$set'"; return 1; }
 	for suite in "${!of[@]}"; do
 		vm_lists "$suite" || return
-		# shellcheck disable=SC2086 # a list
+		# shellcheck disable=SC2086 # split into words
 		mapfile -t pkgs < <(printf '%s\n' ${of[$suite]}; [[ $set == tools ]] ||
 			vm_apt "$suite" apt-get -s -y --no-install-recommends -o Debug::NoLocking=1 \
 				install ${of[$suite]} 2>/dev/null |
@@ -134,7 +134,7 @@ vm_package_set() { # SET DIR
 		mapfile -t pkgs < <(printf '%s\n' "${pkgs[@]}" | sort -u)
 		vm_unpack "$dir/root" "$suite" "${pkgs[@]}" || return
 	done
-	# Where /bin is a link to /usr/bin, what a package has in /bin belongs there too.
+	# If /bin is a link to /usr/bin, what a package has in /bin belongs into /usr/bin, too.
 	for name in bin sbin lib; do
 		[[ ! -d $dir/root/$name ]] || { mkdir -p "$dir/root/usr/$name" &&
 			cp -a "$dir/root/$name/." "$dir/root/usr/$name" && rm -r "${dir:?}/root/$name"; }

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# What trays really put on the wire, the first 300 bytes of each frame (the marker is in them):
-# captured at the switch's ports, frames coming in only (so each once). A port elsewhere is
-# NAMESPACE:DEVICE. Source after trays.sh.
+# Captures what trays really put on the wire: the first 300 bytes of each frame, which include the
+# marker. It captures arriving frames only, at the switch's ports, so that each frame is captured
+# once. A port elsewhere is NAMESPACE:DEVICE. Source it after trays.sh.
 #
 #   capture_start wire s1 s2;  marker_start host1 10.0.2.2;  …  marker_stop;  capture_stop wire
 #   check "only ESP, IKE, ARP and ND left the trays" capture_only_encrypted wire
 #   check "the marker never passed" capture_lacks_marker wire
 
-# 16 bytes, the longest pattern of ping -p; hosts send it all the time.
+# 16 bytes, the longest pattern of ping -p. Hosts send it all the time.
 MARKER=bwl-plain-marker
 
 # ESP in any fragment, IKE (and ESP in UDP: RFC 3948) unfragmented, ARP, router and neighbour
@@ -31,12 +31,12 @@ capture_start() { # name port…
 		lab_wait_for 30 grep -q 'listening on' "$LAB_TMP/$name.$port.out.err" || return
 	done
 }
-# Has tcpdump written all that came? Asked by a signal it says how many; twice the same, and it
-# has nothing left to read. On a port that is not silent it never ends.
+# Has tcpdump written all frames that arrived? On a signal it prints their number. If that is the same
+# twice, nothing is left to read. While a port is not silent this is never true.
 capture_written() { # pid messages
 	kill -USR1 "$1" && sleep 0.1 && [[ $(tail -n 2 "$2" | uniq | wc -l) -eq 1 ]]
 }
-# Fails when a frame was lost: such a capture shows nothing.
+# Fails if a frame was lost: such a capture shows nothing.
 capture_stop() { # name
 	local pid said rc=0
 	for pid in "$LAB_TMP/$1".*.pid; do
@@ -48,7 +48,7 @@ capture_stop() { # name
 	done
 	return $rc
 }
-# One line a frame that matches; `switch` has no IPv6 and no address, so nothing is its own.
+# One line per frame that matches. `switch` has no IPv6 and no address, so no frame is its own.
 capture_list() { # name filter
 	local f
 	for f in "$LAB_TMP/$1".*.pcap; do tcpdump -nn -e -r "$f" "$2" 2>/dev/null; done
@@ -56,8 +56,8 @@ capture_list() { # name filter
 capture_count() { # name filter
 	capture_list "$@" | wc -l
 }
-# The frames again, as lines for bwl-frames send; to: their destination's MAC. Not in the name of
-# their sender: the switch would take that for a cable that moved.
+# The captured frames, as lines for bwl-frames send; to: the MAC of their new destination. The sender's
+# MAC is not kept: the switch would take that for a cable that moved.
 capture_frames() { # name filter to
 	local f
 	for f in "$LAB_TMP/$1".*.pcap; do tcpdump -nn -t -x -r "$f" "$2" 2>/dev/null; done |
@@ -67,7 +67,7 @@ capture_frames() { # name filter to
 			{ out() }
 			END { out() }'
 }
-# Fails too where there is no ESP at all: a silent wire shows nothing.
+# Also fails if there is no ESP at all: a silent wire shows nothing.
 capture_only_encrypted() { # name
 	local strangers
 	strangers=$(capture_list "$1" "not ($CAPTURE_ALLOWED)" | head -n 10)
@@ -79,12 +79,12 @@ capture_lacks_marker() { # name
 	! grep -lF "$MARKER" "$LAB_TMP/$1".*.pcap | sed 's/^/# the marker is in /' | grep .
 }
 
-# The marker, sent by a host until COUNT are sent, or until marker_stop; every INTERVAL seconds.
+# A host sends the marker every INTERVAL seconds, COUNT times or until marker_stop.
 MARKERS=()
 marker_words() { # destination interval
 	echo "-q -i $2 -W 2 -s 200 -p $(printf %s "$MARKER" | od -An -tx1 | tr -d ' \n') $1"
 }
-# shellcheck disable=SC2046 # words
+# shellcheck disable=SC2046 # split into words
 marker_from() { # namespace destination count [interval]
 	in_ns "$1" ping -c "$3" $(marker_words "$2" "${4:-0.05}") >/dev/null
 }

@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 #
 # The encrypted part of ./quickstart: two trays with bwlimit and strongSwan, a capture between them,
-# and what host 2 got. Source after tests/harness/lab.sh.
+# and what host 2 received. Source it after tests/harness/lab.sh.
 
-# What this kernel lacks for it, found by trying; nothing when all is there.
+# Prints what this kernel lacks for it, found by trying; nothing if it lacks nothing.
 encrypted_lacks() {
 	local ns=$LAB-try
 	ip netns add "$ns" || return
@@ -18,8 +18,8 @@ encrypted_lacks() {
 }
 
 ENCRYPTED_MBIT=5
-# Rows as quickstart's row() takes them, one a line with | between, into a file. A lab of its own: to
-# be called in a subshell, which removes it at its end.
+# Writes rows into a file as quickstart's row() takes them: one per line, columns separated by |. It makes
+# a separate lab. Call it in a subshell, which removes the lab at its end.
 encrypted_rows() { # file
 	local rows=$1 part n
 	LAB+=-e
@@ -28,7 +28,7 @@ encrypted_rows() { # file
 		# shellcheck source=/dev/null
 		. "$LAB_HERE/../../$part.sh"
 	done
-	check() { # in the place of tap.sh's
+	check() { # instead of tap.sh's
 		printf '   %s\n' "$1"
 		"${@:2}" || { echo "   that failed"; exit 1; }
 	}
@@ -51,7 +51,7 @@ encrypted_rows() { # file
 	check "what left the trays was captured whole" capture_stop wire
 	encrypted_wire
 }
-# Nothing may arrive of what is sent there for 2 s.
+# Sends to that address for 2 s; nothing may arrive.
 encrypted_nothing() { # name address
 	local counter bytes
 	lab_bg count host2 "$FRAMES" count h0
@@ -70,11 +70,11 @@ encrypted_udp() { # name address headers
 	lab_bg udp host1 timeout 30 iperf3 -c "$2" -p 5201 -u -b $((2 * bps)) -l 1300 -t 8
 	sleep 2
 	read -r b _ t < <(in_ns host2 "$FRAMES" sample h0 4)
-	wait "$LAB_PID" # the server takes one after the other
-	# the marker's pings are in it, and charged like the rest
+	wait "$LAB_PID" # the server takes one client after the other
+	# This includes the marker's pings, which are charged like the rest.
 	echo "$1|$bps|$((2 * bps * (1300 + $3) / 1300))|$b|$t|0.8|1.01" >>"$rows"
 }
-# All that left both trays, and of that what anybody can read.
+# All that left both trays, and what part of it anybody can read.
 encrypted_wire() {
 	local all clear
 	all=$(capture_list wire '' | encrypted_bytes)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# SAs and policies by hand (iproute2), so that the data path can be looked at without charon.
-# Source after trays.sh, when bwlimit has its policy: the if_ids are the peers' ids. On a kernel
-# without the kfuncs for that, marks are, and the if_id is one for all (maps/tunnel.h).
+# SAs and policies by hand (iproute2), to look at the data path without charon. Source it after
+# trays.sh, and call it when bwlimit has its policy: the if_ids are the peers' ids. On a kernel
+# without the kfuncs for that the marks are the peers' ids, and all have the same if_id (maps/tunnel.h).
 
-SA_NET=${SA_NET:-192.0.2.} # the trays' underlay; 2001:db8:: is the other one
+SA_NET=${SA_NET:-192.0.2.} # the trays' underlay, or 2001:db8::
 SA_PLAIN_IF_ID=$((0x62776c00))
 SA_MARK_MASK=0x3fffff
 sa_by_mark() { # tray: is its tunnel device a plain one
 	in_ns "dpu$1" ip -d -j link show bwl0 2>/dev/null | jq -e '.[0].linkinfo.info_data.external | not' >/dev/null
 }
 
-# The policy of a tray with the other one as its peer tray-N; extra: keys of that peer.
+# The policy of a tray whose peer tray-N is the other tray; then further keys of that peer.
 sa_tray_policy() { # tray "grant: {…}, …"
 	local other=$((3 - $1))
 	cat <<-END
@@ -28,9 +28,9 @@ sa_tray_policy() { # tray "grant: {…}, …"
 sa_if_id() { # tray peer
 	tray_ctl "$1" --json peer show "$2" | jq .tunnel.if_id
 }
-# What the tracker of SAs writes: 1 outbound, 2 inbound, 3 both.
+# Writes what the tracker of SAs would write: 1 outbound, 2 inbound, 3 both.
 sa_usable() { # tray if_id flags
-	# shellcheck disable=SC2046 # a list of bytes
+	# shellcheck disable=SC2046 # split into bytes
 	bpftool map update pinned "$LAB_PINS/tray$1/maps/bwl_tunnel_v1" \
 		key hex "$(printf '%02x' "$2")" 00 00 00 \
 		value hex "0$3" $(printf '00 %.0s' {1..31})

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# Two trays as they are used: bwlimit, charon with certificates of a CA in $MESH_CA, and the tracker
-# of SAs in each DPU. Source after tap.sh, topo/trays.sh and charon.sh; trays_up first.
+# Two trays as in production: each DPU has bwlimit, charon with a certificate of the CA in $MESH_CA, and
+# the tracker of SAs. Source it after tap.sh, topo/trays.sh and charon.sh; call trays_up first.
 
-MESH_NET=192.0.2.	# the trays' underlay; 2001:db8:: is the other one
+MESH_NET=192.0.2.	# the trays' underlay, or 2001:db8::
 MESH_IPSEC='ca: bwlimit.pem'	# keys of the policy's `ipsec`
 
-# The policy of a tray with the other one as its peer tray-N; extra: keys of that peer.
+# The policy of a tray whose peer tray-N is the other tray; then further keys of that peer.
 mesh_policy() { # tray "grant: {…}, …"
 	local other=$((3 - $1))
 	cat <<-END
@@ -35,12 +35,12 @@ mesh_watch() { # tray
 	MESH_WATCH[$1]=$LAB_PID
 }
 MESH_WATCH=()
-# Instead of mesh_load: whatever becomes of charon, it gets its connections.
+# Instead of mesh_load: charon gets its connections, and gets them again after each restart.
 mesh_keep() { # tray
 	BWLIMIT_PIN_DIR=$LAB_PINS/tray$1 lab_bg "keep$1" "dpu$1" "$IPSECD" charon "$LAB_TMP/policy$1.yaml" \
 		--dir "$(charon_dir "$1")/swanctl" --vici "$(charon_socket "$1")" --json
 }
-# Everything of a tray but its connections; says what it does.
+# Starts everything of a tray except its connections, and says what it does.
 mesh_tray_up() { # tray "grant: {…}, …"
 	check "charon starts in DPU $1" charon_up "$1" "dpu$1"
 	[[ -e $(charon_dir "$1")/swanctl/x509/tray-$1.pem ]] || mesh_issue "$1"

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# A DPU as its drivers show it: netdevsim in switchdev mode, an uplink (devlink flavour physical)
+# A DPU as its drivers present it: netdevsim in switchdev mode, with an uplink (devlink flavour physical)
 # and representors of VFs (pcivf, phys_port_name pf0vfN), in a network namespace of tests/harness/
 # lab.sh. A test that uses this says `# vm-needs: netdevsim`.
 #
-# netdevsim takes native XDP on the uplink and never runs it (nsim_wire: it does), encrypts nothing, and
+# netdevsim accepts native XDP on the uplink, but runs it only on devices of nsim_wire. It encrypts nothing, and
 # connects to nothing by itself.
 
 nsim_load() {
 	[[ ! -d /sys/bus/netdevsim ]] || return 0
-	modprobe -a psample udp_tunnel macsec 2>/dev/null # what it uses, where it is a module
+	modprobe -a psample udp_tunnel macsec 2>/dev/null # what it uses, if that is a module
 	insmod "$BWL_VM_CACHE/modules/$BWL_VM/netdevsim/netdevsim.ko"
 }
 nsim_up() { # namespace vfs: devices p0, pf0vf0, pf0vf1 …
 	local ns=$1 vfs=$2 dev port name
 	nsim_load || return
-	# A device comes up in the namespace of who writes.
+	# A device appears in the namespace of the process that writes.
 	in_ns "$ns" sh -c 'echo "1 1" >/sys/bus/netdevsim/new_device' || return
 	echo "$vfs" >/sys/bus/netdevsim/devices/netdevsim1/sriov_numvfs || return
 	in_ns "$ns" devlink dev eswitch set netdevsim/netdevsim1 mode switchdev || return
-	# By what the driver calls its ports, not by names, which udev may or may not have given.
+	# Ports are found by the driver's names for them, because udev may or may not have renamed them.
 	while read -r dev port; do
 		case $port in
 		p1) name=p0 ;;
@@ -38,9 +38,9 @@ nsim_ipsec() {
 	cat /sys/kernel/debug/netdevsim/netdevsim1/ports/0/ipsec
 }
 
-# Another one in place of an uplink's veth, that runs XDP and sends what is redirected to it: p0 of
-# NAMESPACE linked to w0 in namespace BOX, whose w1 is on port PORT of the switch. What stands there
-# passes on between w0 and w1. Fails where the module is not our patched one.
+# Replaces an uplink's veth with another netdevsim, which runs XDP and sends what is redirected to it: p0
+# of NAMESPACE is linked to w0 in namespace BOX, whose w1 is on port PORT of the switch. A program in BOX
+# must forward between w0 and w1. Fails if the module is not our patched one.
 nsim_wire() { # namespace box port
 	local a b ns=$1 box=$2 port=$3
 	nsim_load || return
@@ -61,7 +61,7 @@ nsim_wire() { # namespace box port
 	ip_in "$box" link set w0 up promisc on
 	ip_in "$box" link set w1 promisc on
 }
-nsim_name() { # namespace name: of the only port there
+nsim_name() { # namespace name: renames the only port there
 	local dev
 	dev=$(ip_in "$1" -d -j link | jq -r '.[] | select(.phys_port_name) | .ifname')
 	ip_in "$1" link set "$dev" down && ip_in "$1" link set "$dev" name "$2"

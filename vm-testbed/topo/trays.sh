@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# Two or three trays on a switch, a rogue device on it too:
+# Two or three trays on a switch, and a rogue device:
 #
 #   host1 ── h0   pf0hpf ── dpu1 ── p0   s1 ──┐
 #   host2 ── h0   pf0hpf ── dpu2 ── p0   s2 ──┤ br0 in `switch`
@@ -11,10 +11,10 @@
 #   tray N   hosts 10.0.N.0/24, fd00:N::/64 (host .2, DPU .1)   underlay 192.0.2.N, 2001:db8::N
 #   rogue    underlay 192.0.2.9, 2001:db8::9
 #
-# The DPUs forward nothing (ip_forward=0), the switch has no address and no IPv6 of its own. MACs
+# The DPUs forward nothing (ip_forward=0); the switch itself has no address and no IPv6. MACs
 # are 02:00:00:00:0N:01 (h0), :02 (pf0hpf), :03 (p0), :04 (sN). Needs no bwlimit and no ESP.
 #
-# Source tests/harness/tap.sh, then this; set LAB to a prefix of your own; trays_up 2.
+# Source tests/harness/tap.sh, then this; set LAB to a unique prefix; call trays_up 2.
 # TRAY_MTU is the uplinks' MTU (1500), LAB_MTU the hosts' (1500).
 
 . "${BASH_SOURCE[0]%/*}/../../tests/harness/lab.sh"
@@ -24,14 +24,14 @@ TRAYS=0
 tray_mac() { # tray port-number
 	printf '02:00:00:00:%02x:%02x' "$1" "$2"
 }
-# A new MAC before the device is up, so that its link-local address is of that MAC.
+# Sets the MAC before the device is up, so that its link-local address is made from that MAC.
 tray_set_mac() { # namespace device tray port-number
 	ip_in "$1" link set "$2" down &&
 		ip_in "$1" link set "$2" address "$(tray_mac "$3" "$4")" &&
 		ip_in "$1" link set "$2" up
 }
 
-# Namespace with device p0 at port sN of the switch and the underlay's addresses.
+# Connects device p0 of a namespace to port sN of the switch, and gives it the underlay's addresses.
 tray_cable_new() { # namespace number
 	LAB_MTU=$TRAY_MTU lab_veth "$1" p0 switch "s$2" || return
 	tray_set_mac switch "s$2" "$2" 4
@@ -71,8 +71,8 @@ trays_up() { # how many
 	lab_ns rogue && tray_cable_new rogue 9
 }
 
-# The cable of tray N pulled out of the switch and put into the rogue device (as its port c0),
-# or back.
+# Unplugs the cable of tray N from the switch and plugs it into the rogue device (as its port c0), or
+# back.
 tray_cable_to_rogue() { # number
 	ip_in switch link set "s$1" nomaster
 	ip_in switch link set "s$1" netns "$LAB-rogue" name c0 && ip_in rogue link set c0 up
@@ -84,7 +84,7 @@ tray_cable_back() { # number
 	ip_in switch link set "s$1" up
 }
 
-# bwlimit on the DPU of tray N, with pins of its own.
+# bwlimit on the DPU of tray N, with its own pins.
 tray_load() { # number arguments…
 	local n=$1
 	shift
@@ -95,7 +95,7 @@ tray_ctl() { # number arguments…
 	shift
 	BWLIMIT_PIN_DIR=$LAB_PINS/tray$n in_ns "dpu$n" "$CTL" "$@"
 }
-# Says what it printed when it fails.
+# Prints the command's output if it fails.
 tray_quiet() { # command…
 	"$@" >"$LAB_TMP/said" 2>&1 && return
 	sed 's/^/# /' "$LAB_TMP/said"
