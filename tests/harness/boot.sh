@@ -14,7 +14,7 @@ power_off() {
 	for d in hpf0 p0; do in_dpu tc qdisc del dev "$d" clsact 2>/dev/null; done
 	return 0
 }
-# Marked packets: who received one? d1 and d2, 4 and 6.
+# The number of packets that destination d1 or d2 has received, by IP version (4 or 6).
 got() { in_ns "d$1" cat /proc/net/snmp6 /proc/net/snmp | awk -v v="$2" '
 	v == 6 && $1 == "Ip6InReceives" { print $2 }
 	v == 4 && $1 == "Ip:" && n++ { print $4 }'; }
@@ -29,7 +29,7 @@ passes() { # destination, family
 	after=$(got "$1" "$2")
 	[[ $((after - before)) -ge 3 ]]
 }
-ready() { # neighbours and addresses of host and DPU after the port came up
+ready() { # waits for neighbours and addresses of host and DPU after the port came up
 	lab_wait_for 20 passes "$1" 4 && lab_wait_for 20 passes "$1" 6
 }
 is_open() { passes "$1" 4 && passes "$1" 6; }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# strongSwan's own daemon in the namespaces of a lab, without systemd: source lab.sh (or topo/trays.sh)
-# first; in a VM the test says `# vm-needs: strongswan`. Each instance has a folder
+# strongSwan's daemon in the namespaces of a lab, without systemd. Source lab.sh (or topo/trays.sh)
+# first; a test in a VM says `# vm-needs: strongswan`. Each instance has a folder
 # $LAB_TMP/charon-NAME with strongswan.conf, log, vici (the socket), and swanctl/ (SWANCTL_DIR).
-# lab_down ends them with their namespaces.
+# lab_down ends all instances with their namespaces.
 
 CHARON=${CHARON:-/usr/sbin/charon-systemd}
 VICI=$LAB_BUILD/tests/harness/bwl-vici
@@ -65,7 +65,7 @@ charon_down() { # name: as `systemctl stop`
 vici() { # name command [json]
 	"$VICI" "$(charon_socket "$1")" "${@:2}"
 }
-# As if by the OOM killer: its SAs stay in the kernel.
+# As the OOM killer would: charon's SAs stay in the kernel.
 charon_kill() { # name
 	kill -KILL "${CHARON_PID[$1]}" 2>/dev/null
 	wait "${CHARON_PID[$1]}" 2>/dev/null
@@ -76,7 +76,7 @@ charon_mark() { stat -c %s "$(charon_dir "$1")/log" >"$(charon_dir "$1")/mark"; 
 charon_said() { # name regex
 	tail -c +"$(($(cat "$(charon_dir "$1")/mark") + 1))" "$(charon_dir "$1")/log" | grep -q -- "$2"
 }
-# Without its own messages about plugins that are not installed.
+# Omits swanctl's messages about plugins that are not installed.
 swan() { # name arguments of swanctl…
 	STRONGSWAN_CONF=$(charon_dir "$1")/strongswan.conf SWANCTL_DIR=$(charon_dir "$1")/swanctl \
 		swanctl "${@:2}" 2> >(grep -v '^plugin\|^opening directory' >&2)

@@ -15,7 +15,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ${LAB_UP:-lab_up} || exit 1
 # shellcheck source=../harness/documents_store.sh
 . "$here/documents_store.sh"
-# shellcheck disable=SC2034 # of the tests
+# shellcheck disable=SC2034 # tests use them
 CONTROL_PID='' pki=$ETCD_DIR/pki AT=10.77.1.1:7444 # where a controller serves
 controller_lab_finish() {
 	[[ $TAP_BAD -eq 0 ]] || tail -n 40 "$LAB_TMP/control" "$LAB_TMP/sync" | sed 's/^/# /'

@@ -31,7 +31,7 @@ sync_up() {
 	SYNC_PID=$!
 }
 time_published() { sign timestamp time controller <<<'{}' && publish timestamp time; }
-documents_store_up() { # enrolled, with a first signed time in the store
+documents_store_up() { # enrols the tray, and puts a first signed time into the store
 	docs_begin || exit 1
 	check "control: etcd is up" eval 'etcd_up >/dev/null && etcd_auth >/dev/null && etcd_tray tray-7 >/dev/null'
 	"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# Two DPUs, west and east, each with maps, recorder and audit log of its own, and what they show of each other
-# afterwards. Source after tap.sh and lab.sh. The script's own: functions west and east, which run a command in that
-# DPU, with its pins; and both policies, $LAB_TMP/west.yaml and east.yaml. ENDS_EVERY is the length of an interval.
+# Two DPUs, west and east, each with its own maps, recorder and audit log, and what they show about each other
+# afterwards. Source it after tap.sh and lab.sh. The script provides functions west and east, which run a command in
+# that DPU, with its pins, and both policies, $LAB_TMP/west.yaml and east.yaml. ENDS_EVERY is the length of an interval.
 
 ENDS_EVERY=${ENDS_EVERY:-1s}
 
@@ -32,7 +32,7 @@ ends_intervals() { # side: their sequence numbers
 		sort | sed 's/^0*//'
 }
 ends_enters() { [[ $(ends_intervals "$1" | wc -l) -ge ${2:-1} ]]; } # side how-many
-ends_stop() { # after what is on its way; both enter their last interval
+ends_stop() { # waits for packets on their way, then ends both agents, which enter their last interval
 	local side
 	sleep 1
 	for side in west east; do
@@ -40,7 +40,7 @@ ends_stop() { # after what is on its way; both enter their last interval
 		wait "${ENDS_AGENT[$side]}"
 	done
 }
-ends_open() { # side peer [first interval]: all of it from there on
+ends_open() { # side peer [first interval]: all intervals from there on
 	local all
 	rm -f "$LAB_TMP/$1.json"
 	mapfile -t all < <(ends_intervals "$1")
@@ -57,10 +57,10 @@ ends_blast() { # namespace address port frames: UDP of 1000 bytes
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for _ in range(int(sys.argv[3])): s.sendto(bytes(1000), (sys.argv[1], int(sys.argv[2])))' "${@:2}"
 }
-ends_counted() { # side peer: what the data plane's own counters have of it
+ends_counted() { # side peer: the data plane's own counters of it
 	"$1" "$CTL" stats "$2" --json | jq -c '.peers[0] | [.passed_bytes, .dropped_bytes]'
 }
-# What each side opened is all that its counters have, of both ways.
+# What each side opened is all that its counters have, in both directions.
 ends_checks_counters() { # east-as-west-names-it west-as-east-names-it
 	local sent arrived refused back
 	ends_reconcile west east . >/dev/null

@@ -116,7 +116,7 @@ await() { # seconds command…
 		((SECONDS - begin < most)) || return 1
 		sleep 0.1
 	done
-	# shellcheck disable=SC2034 # a test's
+	# shellcheck disable=SC2034 # tests use it
 	AWAITED=$((SECONDS - begin))
 }
 # A watch in the background, in $ETCD_DIR/watch.
@@ -125,7 +125,7 @@ etcd_watch() { # name prefix
 	etcdctl_as "$1" watch --prefix "$2" >>"$ETCD_DIR/watch" 2>&1 &
 	ETCD_WATCH=$!
 }
-# shellcheck disable=SC2046 # numbers
+# shellcheck disable=SC2046 # split into numbers
 etcd_watch_end() { kill $(pgrep -P "$ETCD_WATCH") "$ETCD_WATCH"; wait "$ETCD_WATCH"; } 2>/dev/null
 # The watch delivers what is put there; false: it was refused.
 etcd_watch_brings() { # prefix

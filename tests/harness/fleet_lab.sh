@@ -82,7 +82,7 @@ tray_up() { # N policy-file
 	{ grep -vE '^bwlimit(-read|-sync)?:' /etc/group && echo "bwlimit-sync:x:$SYNC_ID:"; } >"$at/group"
 	{ grep -v '^bwlimit-sync:' /etc/passwd && echo "bwlimit-sync:x:$SYNC_ID:$SYNC_ID::/nonexistent:/usr/sbin/nologin"; } \
 		>"$at/passwd"
-	# shellcheck disable=SC2016 # of the inner shell
+	# shellcheck disable=SC2016 # the inner shell expands it
 	in_tray "$n" setsid unshare --mount --propagation private sh -c \
 		'mount --bind "$1/group" /etc/group && mount --bind "$1/passwd" /etc/passwd && shift && exec "$@"' sh "$at" \
 		"$AGENT" --policy "$2" --state-dir "$at/state" --tpm none </dev/null >>"$at/log" 2>&1 &
@@ -112,7 +112,7 @@ fleet_arriving() { # N D
 	lab_stop "$judge"
 	awk '/^0800/ { n += $6 } /^total/ { ok = 1 } END { print ok ? n + 0 : "no judge" }' "$LAB_TMP/arriving"
 }
-fleet_down() { # what lab_down does not know of
+fleet_down() { # removes what lab_down does not know of
 	local n
 	lab_down
 	for n in "${FLEET_TRAYS[@]}"; do rm -rf "$(tray_pins "$n")"; done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck shell=bash disable=SC2034 # variables are for who sources this
+# shellcheck shell=bash disable=SC2034 # scripts that source this use its variables
 #
 # A lab of network namespaces:
 #
@@ -161,7 +161,7 @@ lab_begin() {
 	trap 'exit 143' TERM HUP
 	lab_require || return
 	LAB_TMP=$(mktemp -d)
-	export BWLIMIT_STATE_DIR=${BWLIMIT_STATE_DIR-$LAB_TMP/state-dir} # not this machine's
+	export BWLIMIT_STATE_DIR=${BWLIMIT_STATE_DIR-$LAB_TMP/state-dir} # not this machine's own
 }
 lab_up() {
 	local i
@@ -263,7 +263,7 @@ lab_clear() {
 	local ns pids
 	for ns in "${LAB_NETNS[@]}"; do
 		pids=$(ip netns pids "$ns" | tr '\n' ' ')
-		# shellcheck disable=SC2086 # a list
+		# shellcheck disable=SC2086 # split into words
 		[[ -z ${pids// /} ]] || kill -KILL $pids
 		ip netns del "$ns"
 	done

@@ -108,7 +108,7 @@ hears "a wrong checksum is asked for by name, and no program hears it" \
 	"$v6 tcp sum=0x1234 sport=40002 dport=9 flags=2 fill=100"
 hears "nor is an IPv4 header with one" "$nobody" "eth ip4 sum=bad src=$HOST4 dst=$dpu4 udp dport=9 fill=100"
 
-# What comes back, by the marker, whatever its source.
+# Answers are recognised by the marker, whatever their source.
 answers() { # sentence, condition of awk on the counter's lines, frame…
 	local sentence=$1 what=$2
 	shift 2

@@ -2,9 +2,10 @@
 # shellcheck shell=bash
 # Tools of an earlier commit: source this after lab.sh.
 
-# Builds bwlimit-load, bwlimit-ctl and bwlimitd of a commit, and programs given as FOLDER/NAME, once below the build directory (OLD_TOOLS=DIR: taken
-# from DIR/COMMIT if they are there, otherwise built there). Prints their directory; 77 with a reason
-# if the history does not have the commit. Without ccache it takes about one minute on two CPUs.
+# Builds bwlimit-load, bwlimit-ctl and bwlimitd of a commit, and programs given as FOLDER/NAME, once below the
+# build directory. OLD_TOOLS=DIR: they are taken from DIR/COMMIT if they are there, otherwise built there. Prints
+# their directory. Returns 77 if the history does not have the commit. Without ccache it takes about one minute on
+# two CPUs.
 old_tools() { # commit [FOLDER/NAME…]
 	local source=${BWL_SOURCE:-$LAB_HERE/../..} commit=$1
 	local dir=${OLD_TOOLS:-$LAB_BUILD/old}/$commit at all=1

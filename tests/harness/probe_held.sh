@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# A run of probe --try-hardware that is stopped while the kernel holds something of it: source this after
-# tap.sh and lab.sh. PROBE is then its process, CLEANER the one that removes what it made.
+# Stops a run of probe --try-hardware while the kernel holds something that it made. Source this after tap.sh
+# and lab.sh. PROBE is then its process, CLEANER the process that removes what it made.
 
-# shellcheck disable=SC2034 # for who sources it
+# shellcheck disable=SC2034 # scripts that source this use them
 PROBE='' CLEANER=''
 
 tries() { # ports…: text
 	in_dpu "$LOAD" probe "$@" --try-hardware >"$LAB_TMP/out" 2>"$LAB_TMP/err"
 }
-# Stopped at the entry of the first system call whose line in strace matches.
+# Stops it at the entry of the first system call whose line in strace matches.
 probe_hold() { # regex ports…
 	local regex=$1 n
 	shift
@@ -18,7 +18,7 @@ probe_hold() { # regex ports…
 	n=$(grep -n -m 1 "$regex" "$LAB_TMP/trace" | cut -d: -f1)
 	[[ -n $n ]] || { note "no request $regex"; return 1; }
 	rm -f "$LAB_TMP/pid" "$LAB_TMP/stop"
-	# shellcheck disable=SC2016 # the inner shell's
+	# shellcheck disable=SC2016 # the inner shell expands it
 	in_dpu strace -qq -e trace=sendto -e inject="sendto:signal=STOP:when=$n" -o "$LAB_TMP/stop" \
 		sh -c 'echo $$ >"$1"; shift; exec "$@"' sh "$LAB_TMP/pid" \
 		"$LOAD" probe "$@" --try-hardware >/dev/null 2>&1 &
@@ -30,7 +30,7 @@ probe_hold() { # regex ports…
 }
 probe_is_held() { grep -qs 'stopped by SIGSTOP' "$LAB_TMP/stop"; }
 probe_gone() { ! kill -0 "$PROBE" 2>/dev/null && ! kill -0 "$CLEANER" 2>/dev/null; }
-# Ends both; first the one that would clean up.
+# Kills both, first the one that would clean up.
 probe_kill_both() {
 	kill -KILL "$CLEANER" && kill -KILL "$PROBE" && lab_wait_for 20 probe_gone
 }

@@ -177,7 +177,7 @@ fleet_widen() {
 heard_count() { people status --json 2>/dev/null | jq '[.trays[] | select(.heard_ago_s != null)] | length'; }
 heard() { [[ $(heard_count) == 3 ]]; }
 answers() { people exfil --size 1tb --json 2>/dev/null | jq -e '.tray_count == 3 and .least_s > 0' >/dev/null; }
-fleet_numbers() { # what the controller knows of all
+fleet_numbers() { # what the controller knows about all trays
 	say "The fleet's numbers"
 	await "the controller asks every tray each half minute" 70 heard
 	show bwlimit-ctl --fleet status

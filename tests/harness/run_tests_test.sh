@@ -39,11 +39,11 @@ runs() { # expected exit status: run-tests gives it
 	is=$?
 	[[ $is -eq $1 ]] || { sed 's/^/# /' "$work/out"; false; }
 }
-last() { # line: it is the last one
+last() { # line: it is the last line of the output
 	[[ $(tail -n 1 "$work/out") == "$1" ]] || { note "it says: $(tail -n 1 "$work/out")"; false; }
 }
 says() { grep -qF -- "$1" "$work/out" || { sed 's/^/# /' "$work/out"; false; }; }
-# Long enough for the other one to begin: ctest starts both before it waits for either.
+# Runs long enough for the other test to begin: ctest starts both before it waits for either.
 beside='echo "ok 1 - it stands beside the other"; echo 1..1; sleep 1'
 first_time='sleep 0.5; if again; then echo "ok 1 - it is in time"; echo 1..1; else echo "waited for it"; echo "not ok 1 - it is in time"; echo 1..1; exit 1; fi'
 

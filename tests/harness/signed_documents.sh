@@ -4,7 +4,7 @@
 
 export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_STATE_DIR=$LAB_TMP/state
 SOCKET=/run/bwlimit/${LAB_PINS##*/}.documents
-docs_begin() { # journal, audit log, a policy file with two peers; attached, and bwlimitd runs
+docs_begin() { # makes journal, audit log and a policy file with two peers; attaches, and starts bwlimitd
 	"$CTL" audit init --origin test/documents >/dev/null 2>&1
 	"$CTL" journal init >/dev/null 2>&1
 	docs_text 5mbit 5mbit >"$LAB_TMP/desired.yaml"
@@ -23,7 +23,7 @@ docs_agent() {
 	AGENT_PID=$LAB_PID
 	lab_wait_for 30 test -S "$SOCKET" && lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
 }
-docs_die() { # kill -9
+docs_die() { # kills bwlimitd with SIGKILL
 	kill -KILL "$AGENT_PID"
 	wait "$AGENT_PID" 2>/dev/null
 	rm -f "$SOCKET"

@@ -27,14 +27,15 @@ done_testing() {
 	[[ $TAP_BAD -eq 0 && $TAP_N -gt 0 ]]
 }
 
-# The kills to make, out of a list: one of every STEP, starting at a position that differs from run to run.
+# Selects kills from a list: one of every STEP, starting at a position that differs from run to run.
 # KILL_SEED=N repeats a run's choice, KILL_ALL=1 makes all of them.
 KILL_SEED=${KILL_SEED:-$RANDOM}
 kills_drawn() { # step
 	awk -v step="$1" -v seed="$KILL_SEED" -v all="${KILL_ALL:-0}" 'all || NR % step == seed % step'
 }
-# SIGKILL at the entry of the Nth call of one kind: that call is not executed. True: it was killed there. KILL_IN is put
-# before strace: where it runs. In a subshell, because bash reports the death of a child on its stderr.
+# Kills the command at the entry of the Nth call of one kind, which is then not executed. Returns true if it was killed
+# there. KILL_IN is put before strace: where it runs. It uses a subshell, because bash reports the death of a child on
+# its stderr.
 KILL_IN=()
 kill_at() { # call, number, command…
 	(

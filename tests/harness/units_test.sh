@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The units are as narrow as systemd-analyze can measure. vm-testbed/install starts them.
+# The units have few rights, as far as systemd-analyze can measure it. vm-testbed/install starts them.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tap.sh
@@ -17,7 +17,7 @@ exposure() { # unit file
 	systemd-analyze security --offline=yes "$1" 2>/dev/null |
 		sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'
 }
-# The score is 2.1 with a device and without ProtectClock=, which would keep them from asking whether the clock is synchronised.
+# The score is 2.1 with a device and without ProtectClock=. ProtectClock= would keep units from asking whether the clock is synchronised.
 narrow() { # unit [most]
 	local is
 	is=$(exposure "$1")
@@ -38,7 +38,7 @@ asks() { # unit
 for unit in bwlimit bwlimitd bwlimit-controller; do
 	check "$unit.service may ask whether the clock is synchronised, and set none" asks $unit
 done
-with_tpm() { # the drop-in for a TPM takes none of it away
+with_tpm() { # unit: it stays narrow with its drop-in for a TPM
 	cat "$units/$1.service" "$here/../../packaging/examples/$1-tpm.conf" >"$tmp/$1.service"
 	narrow "$tmp/$1.service" 2.1
 }
