@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What this guest's kernel offers, found by trying; `# lacks` lines are what vm-testbed/matrix
-# prints. Cases are what every kernel of the table must have.
+# Finds out by trying what this guest's kernel offers; vm-testbed/matrix prints the `# lacks` lines. The
+# cases are what every kernel of the table must have.
 # vm-timeout: 120
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -11,7 +11,7 @@ LAB=bwl-guest-$$ LAB_DESTS=0
 # shellcheck source=../harness/lab.sh
 . "$BWL_SOURCE/tests/harness/lab.sh"
 
-# "has" or "lacks", for who reads the notes.
+# Notes "has" or "lacks", for people.
 tried() { # what it is, command…
 	local what=$1 said
 	shift
@@ -54,7 +54,7 @@ for module in act_police sch_htb openvswitch nft_limit rdma_rxe nvmet_tcp nvme_t
 	tried "module $module" modprobe -n -q "$module"
 done
 
-# The tools themselves, and what they find of the kernel (what has an answer and no port is of the machine).
+# The tools themselves, and what they find about the kernel (answers without a port are about the machine).
 check "bwlimit-load finds out what the kernel offers" \
 	sh -c "timeout 60 '$LOAD' probe --json >$LAB_TMP/probe"
 while read -r yes what; do
@@ -67,6 +67,6 @@ attach() {
 	lab_attach && in_dpu "$LOAD" status >"$LAB_TMP/status" && sed 's/^/# /' "$LAB_TMP/status"
 }
 check "bwlimit-load attaches to host port and uplink" attach
-# How, where it is not the best way.
+# Prints the hooks that are attached in a weaker form, and which.
 sed -n 's/^ *\(bwl_[a-z_]*\) .*\(clsact\|generic\).*/# fell back: \1 by \2/p' "$LAB_TMP/status"
 done_testing

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The trays, the capture at the switch and two charons, without bwlimit: what tests of the mesh
-# take for granted.
+# The trays, the capture at the switch and two charons, without bwlimit: the parts on which tests of the mesh
+# rely.
 # vm-timeout: 240
 # vm-needs: strongswan
 set -uo pipefail
@@ -28,7 +28,7 @@ refute "no DPU forwards by itself" pings host1 10.0.2.2
 check "MACs are what they are on every run" \
 	[ "$(lab_mac dpu2 p0) $(lab_mac host3 h0)" = "02:00:00:00:02:03 02:00:00:00:03:01" ]
 
-# In the clear, as it must not be: the judges see it.
+# Traffic in the clear, which must not be: the judges see it.
 lab_sysctl dpu1 net.ipv4.ip_forward=1
 lab_sysctl dpu2 net.ipv4.ip_forward=1
 capture_start clear s1 s2
@@ -38,7 +38,7 @@ refute "the judge of captures sees clear packets" capture_only_encrypted clear
 refute "the judge of captures sees the marker" capture_lacks_marker clear
 check "each frame is captured once" [ "$(capture_count clear 'icmp')" -eq 10 ]
 
-# Two charons, a shared secret, an xfrm interface each.
+# Two charons with a shared secret, and an xfrm interface for each.
 for n in 1 2; do
 	m=$((3 - n))
 	check "charon starts in dpu$n" charon_up "$n" "dpu$n"
@@ -75,7 +75,7 @@ check "the capture lost nothing" capture_stop esp
 check "only ESP, IKE, ARP and ND left the trays" capture_only_encrypted esp
 check "the marker is nowhere on the wire" capture_lacks_marker esp
 
-# The cable of tray 2 goes to the rogue, and back.
+# Moves the cable of tray 2 to the rogue, and back.
 tray_cable_to_rogue 2
 refute "with its cable in the rogue tray 2 is not reached" pings dpu1 192.0.2.2
 tray_cable_back 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Devices as a DPU's driver shows them: representors in switchdev mode, SAs and policies in the
+# Devices as a DPU's driver presents them: representors in switchdev mode, with SAs and policies in the
 # device.
 # vm-timeout: 180
 # vm-needs: netdevsim iproute2
@@ -61,7 +61,7 @@ ip_in dpu link set pf0vf1 netns "$LAB-away"
 check "verify fails on a function whose representor is not here" \
 	judged "is active but has no device in this namespace"
 
-# What the device carries. `ip` says an SA is offloaded only where the kernel says so.
+# What the device holds. `ip` says that an SA is offloaded only if the kernel says so.
 state() { # spi further-words…
 	local spi=$1
 	shift

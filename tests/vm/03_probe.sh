@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What probe says of a card: netdevsim's switch, queues, features; SAs and policies that it takes, rules
+# What probe reports about a card: netdevsim's switch, queues and features; SAs and policies that it accepts, rules
 # that it refuses; and that nothing of a trial stays in it, however probe ends.
 # vm-timeout: 240
 # vm-needs: netdevsim iproute2
@@ -75,7 +75,7 @@ check "no card took the meter" said '' try-meter '.works | not'
 if grep -q 'policies=' < <(nsim_ipsec); then # the patched module: Linux 6.2 and later
 	check "an SA of packet offload is taken and read back" said p0 try-sa '.works and .answer == "taken and read back"'
 	check "so is a policy that drops" said p0 try-drop-policy '.works and .answer == "taken and read back"'
-	documented() { # what docs/bluefield.md puts beneath the SAs
+	documented() { # what docs/bluefield.md puts below the SAs
 		local any line
 		line=$(sed -n '/ip xfrm policy add dir out/,/[^\\]$/p' "$BWL_SOURCE/docs/bluefield.md" | tr -d '\\\n')
 		for any in 0.0.0.0/0 ::/0; do

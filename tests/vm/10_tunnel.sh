@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The data path of encrypted peers (promises 1, 5, 7, 8) with SAs made by hand: charon has no part
-# in it. Tray 2 is then taken over and tries what a conforming DPU would not do.
+# The data path of encrypted peers (promises 1, 5, 7, 8) with SAs made by hand, without charon.
+# Tray 2 is then taken over and tries what a conforming DPU would not do.
 # vm-timeout: 300
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -19,7 +19,7 @@ pings() { in_ns "$1" ping -q -c 3 -i 0.2 -W 2 "$2" >/dev/null; }
 reason() { # tray port reason: frames so far
 	tray_ctl "$1" --json reasons | jq "[.reasons[] | select((.port + (if .hook == \"gate\" then \" out\" else \"\" end)) == \"$2\" and .reason == \"$3\") | .frames] | add // 0"
 }
-counts() { # tray port reason command…: does the command raise it
+counts() { # tray port reason command…: whether the command raises it
 	local was tray=$1 port=$2 reason=$3
 	shift 3
 	was=$(reason "$tray" "$port" "$reason")
@@ -37,7 +37,7 @@ done
 check "the tunnel device's programs are attached" \
 	sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsenter --net=/run/netns/$LAB-dpu1 '$LOAD' status --json |
 		jq -e '[.ports[] | select(.role == \"tunnel\") | .programs[] | select(.attached and .first)] | length == 2' >/dev/null"
-complaints() { # of verify, about what encrypted peers need
+complaints() { # of verify, about what encrypted peers require
 	tray_load 1 verify --json >"$LAB_TMP/verify"
 	jq -r ".checks[] | select(.result == \"$1\") | .text" "$LAB_TMP/verify" | grep -E 'tunnel|encrypted|the DPU'
 }
@@ -63,7 +63,7 @@ check "TCP passes and is held to the receiver's accept" \
 	jq -e '.end.sum_received.bits_per_second > 500000 and .end.sum_received.bits_per_second < 2400000' "$LAB_TMP/tcp.json"
 check "what is too much is refused on arrival" test "$(reason 2 bwl0 accept-rate)" -gt 0
 
-# The wire's side of tray 1.
+# The network side of tray 1.
 inject() { # source destination: in the clear, from the rogue
 	in_ns rogue "$FRAMES" send p0 --gw "$(tray_mac 1 3)" --count 3 \
 		<<<"eth ip4 src=$1 dst=$2 udp dport=9 fill=64" >/dev/null
@@ -71,7 +71,7 @@ inject() { # source destination: in the clear, from the rogue
 check "plaintext in the peer's name is dropped at the uplink" counts 1 p0 no-sa inject 10.0.2.2 10.0.1.2
 check "plaintext in nobody's name, too" counts 1 p0 uplink-in inject 10.99.0.1 10.0.1.2
 
-# The SAs go behind our back; the map still says that they are there.
+# The SAs disappear without bwlimit; the map still says that they are there.
 in_ns dpu1 ip xfrm state flush
 refute "without its SA nothing passes, although the map says otherwise" pings host1 10.0.2.2
 in_ns dpu1 ip xfrm policy flush
@@ -82,7 +82,7 @@ check "the captures are whole" capture_stop wire
 check "the trays sent ESP, ARP and ND only" capture_only_encrypted wire
 check "the marker never passed in the clear" capture_lacks_marker wire
 
-# Tray 2 is taken over: its own limits are gone, its SA is not. It sends what it likes.
+# Tray 2 is taken over: it has no limits any more, but still its SA. It sends whatever it wants.
 tray_quiet tray_load 2 detach
 for n in 1 2; do in_ns dpu$n ip xfrm state flush; in_ns dpu$n ip xfrm policy flush; done
 evil_id=77

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Two DPUs under policies of ours with SAs in a kernel that has ESP: loaded at the same moment, what
-# is installed carries the peer's id, rekeying and renewal lose no SA, dropping a peer ends both ends.
+# Two DPUs under our policies, with SAs in a kernel that has ESP: both load at the same moment, the installed
+# SAs have the peer's id, rekeying and renewal lose no SA, dropping a peer ends both ends.
 # vm-long: yes
 # vm-timeout: 400
 # vm-needs: strongswan
@@ -45,19 +45,19 @@ for n in 1 2; do
 	tray_attach "$n"
 	check "its policy is in force" tray_apply "$n" < <(policy "$n" $((3 - n)))
 done
-# at the same moment
+# at the same moment as tray 2
 mesh_load 1 &
 loading=$!
 check "one side loads its connection" mesh_load 2
 check "and the other" wait "$loading"
 check "one asks, one answers, and one IKE_SA with one CHILD_SA is left, seen from the one" eventually one_sa 1
 check "and from the other" eventually one_sa 2
-sleep 3 # a second negotiation that is under way would show by now
+sleep 3 # a second negotiation in progress would be visible by now
 check "it stays at one" one_sa 1
 check "the kernels hold the two halves of it" test "$(mesh_states 1) $(mesh_states 2)" = "2 2"
 check "they are the same" test "$(spis 1)" = "$(spis 2)"
 
-# --- what this charon can do more than Debian 12's
+# --- what this charon can do that Debian 12's cannot
 render() { tray_ctl 1 ipsec render - --vici "$(charon_socket 1)" --timeout 30s; }
 offloaded() { sed 's/ipsec: { remote/path: offload, ipsec: { remote/' "$LAB_TMP/policy1.yaml" | render; }
 can=$(render <"$LAB_TMP/policy1.yaml" | head -n 1)
@@ -80,7 +80,7 @@ check "states carry the peer's id" test "$(if_ids 1 state)$(if_ids 2 state)" = "
 check "and so do policies" test "$(if_ids 1 policy)$(if_ids 2 policy)" = "0x2 0x2 "
 check "AES-256-GCM, tunnel mode, a replay window" test "$(in_ns dpu1 ip -s xfrm state |
 	grep -c 'rfc4106(gcm(aes)) .* (288 bits) 128\|mode tunnel\|replay-window 256\|replay_window 256')" -ge 4
-# iproute2 says it only with -s
+# iproute2 prints it only with -s
 check "outbound, no DSCP, ECN or DF of the host's is copied outside" test "$(in_ns dpu1 ip -s xfrm state |
 	grep -c 'noecn nopmtudisc.*dont-encap-dscp')" = 1
 
@@ -107,7 +107,7 @@ touch "$LAB_TMP/stop"
 wait "$watcher"
 check "in all of it neither end was without its SAs" test ! -s "$LAB_TMP/gaps"
 
-# --- a flood of IKE in the other's name, by who does not see its SPIs
+# --- a flood of IKE with the other's address, from a sender that does not see its SPIs
 ike_refused() { tray_ctl 1 --json reasons | jq '[.reasons[] | select(.reason == "ike-rate") | .frames] | add // 0'; }
 floods() { [[ $(ike_refused) -gt $1 ]]; }
 echo "eth ip4 src=${MESH_NET}2 dst=${MESH_NET}1 udp sport=500 dport=500 fill=60" >"$LAB_TMP/ike"
@@ -121,7 +121,7 @@ check "and by that one a CHILD_SA" mesh_rekey 1 tray-2
 check "the flood went on meanwhile" lab_wait_for 20 floods "$(ike_refused)"
 lab_stop "$flood"
 
-# --- losing the other side
+# --- the other side is lost
 charon_kill 2
 mesh_flush 2
 charon_up 2 dpu2

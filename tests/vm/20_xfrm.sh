@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the kernel holds, as bwlimit tracks it: SAs and policies made and removed by iproute2, which
-# knows nothing of bwlimit.
+# How bwlimit tracks what the kernel holds: SAs and policies made and removed by iproute2, which
+# does not know bwlimit.
 # vm-long: yes
 # vm-timeout: 300
 set -uo pipefail
@@ -98,7 +98,7 @@ check "closes its entry" lab_wait_for 20 says ".if_id == $one and .sa_out == fal
 apply < <(two)
 check "and with it opens it again" becomes one '.sa_out'
 
-# IPv6 outside.
+# IPv6 as the outer protocol.
 apply < <(two; encrypted six 103 2001:db8::6)
 six=$(tunnel six | jq .if_id)
 ME=2001:db8::1 policy out "$six" 2001:db8::6 0.0.0.0/0

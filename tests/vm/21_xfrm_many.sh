@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tracker with a thousand peers, and with more news than its socket holds.
+# The tracker with a thousand peers, and with more notifications than its socket holds.
 # vm-long: yes
 # vm-timeout: 300
 set -uo pipefail
@@ -56,7 +56,7 @@ check "none is left" test -z "$(in_dpu ip xfrm state list; in_dpu ip xfrm policy
 closed() { [[ $(jq -s 'group_by(.if_id) | map(last | select(.sa_out)) | length' <"$LAB_TMP/watch") -eq 0 ]]; }
 check "the tracker saw it" lab_wait_for 20 closed
 
-# More than the socket holds. Updates of a policy cost the kernel least.
+# More notifications than the socket holds. Updates of a policy cost the kernel least.
 first=$(awk '$1 == "p0" { print $2 }' "$LAB_TMP/ids") at_first=198.18.0.1
 second=$(awk '$1 == "p999" { print $2 }' "$LAB_TMP/ids") at_second=198.18.3.250
 policy out "$first" "$at_first" 0.0.0.0/0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a device carries of a peer's SAs, as bwlimit reads it back from the kernel.
+# Which of a peer's SAs a device holds, as bwlimit reads it back from the kernel.
 # vm-timeout: 240
 # vm-needs: netdevsim iproute2
 set -uo pipefail
@@ -54,7 +54,7 @@ sa out "$one" 0x104 192.0.2.2 offload packet dev p0 dir out
 check "an SA that a device has without its policy is an alarm" lab_wait_for 20 alarms half-offload
 check "and closes" is one '.sa_out == false'
 policy_gone out "$one" 0.0.0.0/0
-in_device() { # family-prefix further-words…: a policy in the device
+in_device() { # family-prefix further-words…: adds a policy to the device
 	in_dpu ip xfrm policy add dir out src "$1" dst "$1" "${@:2}" offload packet dev p0
 }
 demanded() { # family-prefix
@@ -90,7 +90,7 @@ check "one in the device for all of IPv4 does" test "$(in_dpu "$XFRM" blocks "$p
 in_device ::/0 action block priority 9000
 check "and one for IPv6" test "$(in_dpu "$XFRM" blocks "$p0")" = 46
 watch_up
-beneath() { # true|false: the watcher's last word
+beneath() { # true|false: the watcher's last statement
 	[[ $(jq -s "map(select(.if_id == $one)) | last | .device_drops_rest" <"$LAB_TMP/watch") == "$1" ]]
 }
 check "with both, the data plane is told so" lab_wait_for 20 beneath true

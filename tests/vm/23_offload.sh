@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Path offload end to end. The uplink is a netdevsim that holds packet-offloaded SAs and policies and sends
-# what XDP redirects to it (our patch); beyond it stands bwl-inline, which encrypts exactly what the
-# kernel holds there at that moment. SAs and policies go at random while traffic flows.
+# what XDP redirects to it (our patch); behind it bwl-inline encrypts exactly what the
+# kernel holds there at that moment. SAs and policies are removed at random while traffic flows.
 # vm-long: yes
 # vm-timeout: 600
 # vm-needs: netdevsim iproute2
@@ -52,7 +52,7 @@ tray_apply 2 < <(policy 2 1 xfrm 100mbit)
 one=$(sa_if_id 1 tray-2) two=$(sa_if_id 2 tray-1)
 p0=$(ip_in dpu1 -j link show p0 | jq '.[0].ifindex')
 
-# Tray 2 in software; of tray 1 only what leaves is in the device.
+# Tray 2 encrypts in software; tray 1 has only its outbound SA and policies in the device.
 KEY=0x$(printf '%040d' 7)
 state() { # from to if_id further-words…
 	echo "xfrm state add src 192.0.2.$1 dst 192.0.2.$2 proto esp spi $((0x1000 + $1)) reqid $3 mode tunnel" \
@@ -62,8 +62,8 @@ SA_OUT=$(state 1 2 "$one" offload packet dev p0 dir out)
 tmpl="tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid $one mode tunnel"
 POL4="xfrm policy add dir out src 10.0.1.0/24 dst 10.0.2.0/24 priority 100 if_id $one offload packet dev p0 $tmpl"
 POL6="xfrm policy add dir out src fd00:1::/64 dst fd00:2::/64 priority 100 if_id $one offload packet dev p0 $tmpl"
-# Nobody's if_id: the device, which knows none, drops by them; the kernel, to which they would be
-# everybody's, does not.
+# Nobody's if_id: the device knows no if_id, so it drops by these policies; the kernel, in which they would
+# otherwise match everybody, does not.
 BLOCK4="xfrm policy add dir out src 0.0.0.0/0 dst 0.0.0.0/0 if_id 0xffffffff action block priority 4294967294 offload packet dev p0 tmpl proto esp reqid 1 mode tunnel"
 BLOCK6="xfrm policy add dir out src ::/0 dst ::/0 if_id 0xffffffff action block priority 4294967294 offload packet dev p0 tmpl proto esp reqid 1 mode tunnel"
 dpu1() { in_ns dpu1 ip -batch - 2>/dev/null <<<"$1"; }
@@ -110,7 +110,7 @@ was=$(frames "bwl0 out" ^pass-gate)
 check "a ping over IPv4 passes" pings 10.0.2.2
 check "a ping over IPv6 passes" pings fd00:2::2
 check "the tunnel device saw none of it" test "$(frames "bwl0 out" ^pass-gate)" = "$was"
-# A connection begins by TC (its SYN's MSS is lowered there), straight to the uplink too, and goes on by XDP.
+# A connection begins by TC (which lowers the MSS of its SYN), also straight to the uplink, and continues by XDP.
 tcp() { # destination
 	lab_bg iperf host2 timeout 60 iperf3 -s -1
 	lab_wait_for 20 in_ns host2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
@@ -142,7 +142,7 @@ BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$IPSECD" track --json
 watch=$LAB_PID
 check "and goes on with the next" lab_wait_for 10 is_why xdp
 
-# At random, under load; a drop policy never together with what stands above it.
+# Random removals under load; a drop policy is never removed together with what is above it.
 marker_start host1 10.0.2.2
 cat >"$LAB_TMP/load.specs" <<-END
 	eth ip4 src=10.0.1.2 dst=10.0.2.2 udp dport=9 fill=200
@@ -155,7 +155,7 @@ END
 lab_bg load host1 sh -c 'exec "$0" send h0 --gw "$1" --pps 150 --seconds 3600 <"$2"' "$FRAMES" \
 	"$(tray_mac 1 2)" "$LAB_TMP/load.specs"
 load=$LAB_PID
-# One process takes all the commands: starting one for each would be most of the time.
+# One process executes all the commands: starting one for each would take most of the time.
 mkfifo "$LAB_TMP/xfrm" "$LAB_TMP/never"
 exec {xfrm}<>"$LAB_TMP/xfrm" {never}<>"$LAB_TMP/never"
 # shellcheck disable=SC2016 # the shell's own
@@ -177,13 +177,13 @@ check "after every tenth removal XDP carries again" test "$seen_xdp" -eq $(((REM
 marker_stop
 lab_stop "$load"
 redirected() { in_ns dpu1 ethtool -S pf0hpf | awk '/xdp_redirect:/ { n += $2 } END { print n + 0 }'; }
-went() { # every frame that was charged: where it is now
+went() { # sets where every charged frame is now
 	charged=$(frames pf0hpf "^pass$") tunnel=$(frames "bwl0 out" "^pass-gate") gate=$(frames "p0 out" "^pass-gate")
 	stopped=$(frames "p0 out" "^(gate|revoked|expired)")
 	xdp=$(redirected) sent=$(ip_in dpu1 -s -j link show p0 | jq '.[0].stats64.tx.packets')
 }
 went
-for ((i = 0; i < 60; i++)); do # until nothing is on its way
+for ((i = 0; i < 60; i++)); do # until no frame is in flight
 	was=$charged/$sent
 	sleep 1
 	went

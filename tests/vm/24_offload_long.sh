@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# 23_offload with a thousand removals.
+# 23_offload, with a thousand removals.
 # vm-long: yes
 # vm-once: yes
 # vm-timeout: 1500

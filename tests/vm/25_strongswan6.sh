@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # 20_strongswan with the newest strongSwan of Debian sid: ML-KEM and packet offload. In a boot of its
-# own, because its libc takes the place of the guest's.
+# own, because its libc replaces the guest's.
 # vm-long: yes
 # vm-timeout: 500
 # vm-needs: strongswan6

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A thousand tunnels of one DPU, really negotiated: a policy with a thousand encrypted peers, each with an
-# address and an identity of its own, loaded into charon, all up on one xfrm interface and known to the
-# tracker, a packet through each, and all revoked with one order. One charon with a thousand addresses and
+# A thousand tunnels of one DPU, actually negotiated: a policy with a thousand encrypted peers, each with its own
+# address and identity, is loaded into charon; all come up on one xfrm interface and reach the
+# tracker, one packet goes through each, and one command revokes all. One charon with a thousand addresses and
 # identities plays the thousand other DPUs.
 # vm-long: yes
 # vm-once: yes
@@ -27,7 +27,7 @@ lab_up || exit 1
 name() { echo "tray-$1"; }
 remote() { echo "198.18.$(($1 / 250)).$(($1 % 250 + 1))"; }
 inside() { echo "10.$((200 + $1 / 250)).$(($1 % 250))"; }
-each() { # command…: with every number
+each() { # command…: runs it with every number
 	local n
 	for ((n = 0; n < TUNNELS; n++)); do "$@" "$n"; done
 }
@@ -37,7 +37,7 @@ rss_mb() { awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$1/status"; }
 # --- the other side: every node has an address and an identity
 CA=$LAB_TMP/ca FAR=$(charon_dir far)/swanctl
 quietly() { "$@" >/dev/null 2>&1; }
-# A certificate for fifty of them at a time: a thousand would take longer to make than to use.
+# One certificate for fifty nodes: making a thousand would take longer than using them.
 certificate() { # first
 	local n names=''
 	for ((n = $1; n < $1 + 50; n++)); do names+=,DNS:$(name "$n"); done
@@ -91,21 +91,21 @@ cat >"$FAR/conf.d/far.conf" <<-END
 	}
 END
 PATIENT=('retransmit_timeout = 8' 'retransmit_tries = 6')
-# What a thousand charons would do on as many machines: no limit for one address that asks all of them,
-# and no more begun at once than the guest's two CPUs can bring to an end.
+# Settings for what a thousand charons would do on as many machines: no limit for the single address that sends all
+# requests, and no more negotiations begun at once than the guest's two CPUs can finish.
 check "a charon for them starts" charon_up far net 'cookie_threshold_ip = 2000' 'block_threshold = 3000' \
 	'init_limit_half_open = 40' "${PATIENT[@]}"
 check "and has their certificates" quietly swan far --load-all
 note "$(swan far --list-certs --type x509 2>/dev/null | grep -c '^  subject:') certificates, $(rss_mb "${CHARON_PID[far]}") MB"
 
-# --- ours
+# --- our side
 check "bwlimit attaches with one tunnel device" attach hpf0 --max-peers 2048 --tunnel bwl0
 peer() {
 	echo "  - { name: $(name "$1"), addresses: [$(inside "$1").0/24], ipsec: { remote: $(remote "$1") }," \
 		"grant: { rate: 1mbit, mode: police } }"
 }
 policy_in_force() {
-	# a thousand live tunnels asked every 10 s whether they are would keep an emulated CPU from all else
+	# checking a thousand live tunnels every 10 s would leave an emulated CPU no time for anything else
 	{ echo 'ipsec: { ca: bwlimit.pem, dpd: 1h }'; echo peers:; each peer; } | lab_policy_head none | lab_apply
 }
 check "a policy with $TUNNELS encrypted peers is in force" policy_in_force
@@ -129,7 +129,7 @@ load() {
 before=$(rss_mb "${CHARON_PID[dpu]}") start=$(date +%s%N) used=$(cpu_ms)
 check "they are loaded into charon" load
 note "after $(ms "$start") ms; charon has $(rss_mb "${CHARON_PID[dpu]}") MB, $before MB before"
-# As bwlimit-charon.service: who was given up under the load of all the others is asked again.
+# As bwlimit-charon.service does: peers that charon gave up under this load are initiated again.
 lab_bg keep dpu "$IPSECD" charon "$LAB_TMP/policy.yaml" --dir "$(charon_dir dpu)/swanctl" \
 	--vici "$(charon_socket dpu)" --json
 check "every one has its SAs" lab_wait_for 3600 all_made
@@ -144,7 +144,7 @@ check "ipsec status tells of all" status
 check "none of which is without an SA" test "$(jq -c '[(.ike_sas | map(.peer) | unique | length), (.without_sa | length)]' \
 	"$LAB_TMP/status")" = "[$TUNNELS,0]"
 
-# --- a packet through each
+# --- a packet through each tunnel
 arrived() { in_ns net awk '$1 == "Udp:" && n++ { print $3 }' /proc/net/snmp; } # no port is open
 frame() { echo "eth ip4 src=$HOST4 dst=$(inside "$1").9 udp dport=9 fill=100"; }
 each frame >"$LAB_TMP/frames"

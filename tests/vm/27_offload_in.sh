@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What an uplink's hardware decrypts. The uplink is a netdevsim that holds packet-offloaded SAs of both
-# directions; bwl-inline beyond it encrypts and decrypts, and our patch hangs the SA to what comes in, as
-# mlx5 does. The way from there to the host is the kernel's and the programs' own.
+# directions; bwl-inline behind it encrypts and decrypts, and our patch attaches the SA to received packets, as
+# mlx5 does. From there to the host everything is the kernel's and the programs'.
 # vm-long: yes
 # vm-timeout: 400
 # vm-needs: netdevsim iproute2
@@ -53,7 +53,7 @@ policy() { # accept: of tray 2 at tray 1, where tray-3 is another encrypted peer
 	END
 }
 check "tray 1 takes a policy with a peer of path offload" tray_apply 1 < <(policy 200mbit)
-# Tray 2 lets its host send as who it is not.
+# Tray 2 lets its host send with a source that is not its own.
 tray_apply 2 < <(sa_tray_policy 2 "grant: { rate: 100mbit, mode: police }" | sed 's|10.0.2.0/24, |10.0.2.0/24, 10.0.3.0/24, |')
 one=$(sa_if_id 1 tray-2) two=$(sa_if_id 2 tray-1)
 p0=$(nsim_index dpu1 p0)
@@ -90,7 +90,7 @@ BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$IPSECD" track --json
 watch=$LAB_PID
 is_why() { [[ $(tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carried_why) == "$1" ]]; }
 check "XDP carries what leaves" lab_wait_for 20 is_why xdp
-# Beside it at the host port, a trap for what a card would mistake.
+# A trap at the host port, for a packet that a card would misread.
 ip_in host1 link set h0 up
 in_ns dpu1 tc qdisc replace dev pf0hpf clsact
 check "what an SA hangs to would be dropped at the host port" \
@@ -158,13 +158,13 @@ check "accept holds for what a device decrypted" lab_wait_for 20 grew bwl0 ^acce
 tray_apply 1 < <(policy 200mbit)
 
 has() { # level text
-	tray_load 1 verify --json >"$LAB_TMP/verify" # which fails for other reasons: a drill
+	tray_load 1 verify --json >"$LAB_TMP/verify" # it fails for other reasons: a drill
 	jq -e --arg t "$2" --arg l "$1" '.checks[] | select(.result == $l and (.text | contains($t)))' "$LAB_TMP/verify" >/dev/null
 }
 tray_load 1 verify | sed 's/^/# /'
 check "verify says that nothing is merged" has ok "p0 merges nothing"
 in_ns dpu1 ethtool -K p0 gro on
-# The box sends one frame at a time: without this each would be a poll of its own.
+# The box sends one frame at a time: without this each frame would be a poll of its own.
 ip netns exec "$LAB-dpu1" sh -c 'echo 20000000 >/sys/class/net/p0/gro_flush_timeout'
 check "and that something may be, with GRO" has warn "p0 merges received frames"
 lab_bg iperf host1 timeout 60 iperf3 -s -1
@@ -181,7 +181,7 @@ refute "without the inbound SA nothing passes" pings 10.0.2.2
 in_ns dpu1 ip -batch - <<<"$SA_IN"
 check "with it again it does" lab_wait_for 20 pings 10.0.2.2
 tray_ctl 1 revoke tray-2 >/dev/null 2>&1
-in_ns dpu1 ip -batch - 2>/dev/null <<<"$SA_IN" # revoke took it away
+in_ns dpu1 ip -batch - 2>/dev/null <<<"$SA_IN" # revoke removed it
 was=$(seen)
 revoked() { udp 10.0.2.2; grew bwl0 ^revoked 0; }
 check "revoked, it is not taken even with an SA in the device" lab_wait_for 20 revoked

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A host says when its packet departs (SO_TXTIME), veth keeps that, and fq on the uplink would keep the
+# A host sets when its packet departs (SO_TXTIME). veth keeps that time, and fq on the uplink would hold the
 # packet until then: charged now, it would leave after a revocation. With bwlimit it leaves at once.
-# Judged by the order in which packets arrive: the one that departs later, and one that was sent after it.
+# Judged by the order in which two packets arrive: the one that departs later, and one that was sent after it.
 # vm-timeout: 180
 # vm-cpus: 1
 set -uo pipefail
@@ -13,7 +13,7 @@ for part in tap lab; do
 	. "$BWL_SOURCE/tests/harness/$part.sh"
 done
 TXTIME=$BWL_SOURCE/tests/harness/txtime.py
-AHEAD=8 # seconds; fq drops what is 10 s ahead (its horizon)
+AHEAD=8 # seconds; fq drops packets that are 10 s ahead (its horizon)
 
 modprobe -q sch_fq
 lab_up || exit 1
@@ -21,14 +21,14 @@ lab_bg heard d1 python3 "$TXTIME" hear
 lab_wait_for 30 grep -q ready "$LAB_TMP/heard"
 says() { in_ns "$1" python3 "$TXTIME" send "${@:2}"; } # namespace address label [seconds]
 arrives() { lab_wait_for "${2:-30}" grep -qx "$1" "$LAB_TMP/heard" || { sed 's/^/# /' "$LAB_TMP/heard"; false; }; }
-# A packet that departs later, then another event; both arrive, and which is the first?
+# A packet that departs later, then another event; both arrive. Prints which arrived first.
 first() { grep -nxE "$1|$2" "$LAB_TMP/heard" | head -1 | cut -d: -f2; }
 in_order() { # first second: lines
 	arrives "$1" && arrives "$2" && [[ $(first "$1" "$2") == "$1" ]]
 }
 to() { if [[ $1 == 4 ]]; then lab_dest4 1; else lab_dest6 1; fi; }
 
-# The control: the same packets, led by the kernel's own routes through fq on the same uplink.
+# The control: the same packets, routed by the kernel itself through fq on the same uplink.
 tc -n "$LAB-dpu" qdisc replace dev p0 root fq || { skip "a host's departure times" "no fq"; done_testing; exit 77; }
 lab_sysctl dpu net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
 ip_in dpu route add 10.101.0.0/24 via $LAB_VIA4

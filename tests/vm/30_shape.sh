@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Mode shape through ESP: departure times reach fq on the uplink, beneath the tunnel device.
+# Mode shape through ESP: departure times reach fq on the uplink, below the tunnel device.
 # vm-long: yes
 # vm-timeout: 300
 set -uo pipefail
@@ -15,12 +15,12 @@ LAB=bwl-shape-$$
 RATE_MBIT=20
 
 granted() { sa_tray_policy "$1" "grant: { rate: ${2}mbit, mode: shape }"; } # tray rate
-# L2 bytes as tray 1 charged them, per second, over what the grant allows.
+# L2 bytes per second, as tray 1 charged them, divided by the grant.
 tcp() { # flows
 	local before after
 	in_ns host2 iperf3 -s -1 -D >/dev/null
 	lab_bg tcp host1 timeout 60 iperf3 -c 10.0.2.2 -P "$1" -t 8 -J
-	sleep 2 # slow start, and the burst
+	sleep 2 # past slow start and the burst
 	before=$(charged) refused=$(reason_frames peer-rate)
 	sleep 5
 	after=$(charged) refused=$(($(reason_frames peer-rate) - refused))
@@ -61,7 +61,7 @@ sa_usable 1 "$(sa_if_id 1 tray-2)" 3
 sa_usable 2 "$(sa_if_id 2 tray-1)" 3
 in_ns host1 ping -q -c 2 -W 2 10.0.2.2 >/dev/null
 
-# What this guest can carry at all, with the limit out of the way.
+# What this guest can carry without the limit.
 tcp 1
 capacity=$share
 for n in 1 2; do
@@ -69,7 +69,7 @@ for n in 1 2; do
 done
 for flows in 1 8; do
 	tcp $flows
-	# At the charge they may be ahead by the horizon: 118 ms in 5 s.
+	# When charged they may be ahead by the horizon: 118 ms in 5 s.
 	check "$flows TCP flows are never above the limit" between "$share" 0 1.025
 	if between "$capacity" 2 1000; then
 		check "$flows TCP flows reach 95 % of it" between "$share" 0.95 1.025

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# How long packets are held up, through real ESP and fq: what carries the time outlives the tunnel device,
-# encryption and the cutting of GSO packets, and is there for every packet at the last gate.
+# How long packets are delayed, through real ESP and fq: the field that carries the time survives the tunnel device,
+# encryption and the segmentation of GSO packets, and every packet still has it at the last gate.
 # vm-timeout: 300
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -54,7 +54,7 @@ if [[ $paced == true ]]; then
 else
 	check "where the kernel forgets departure times none waits" test "$(latency '.shape.sum_s == 0')" = true
 fi
-# fq (6.7) counts by bands, which it takes from the priority: the time does not get that far.
+# fq (6.7) counts by bands, chosen by the priority. The last gate cleared the time in it: no packet is in another band.
 check "nothing of it is left in the queue" sh -c "! tc -n $LAB-dpu1 -s qdisc show dev p0 | grep -E 'band[02]_pkts [1-9]'"
 check "switched off under traffic" sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsenter --net=/run/netns/$LAB-dpu1 '$LOAD' upgrade --latency off"
 before=$(latency '[.shape.frames, .gate.frames]')

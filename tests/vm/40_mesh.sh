@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The whole of it: two trays with bwlimit, strongSwan and the tracker of SAs, a thief on the wire.
-# Promises 5 and 9 with packets: through rekeying, a killed charon and revocation only ESP, IKE, ARP
+# Everything together: two trays with bwlimit, strongSwan and the tracker of SAs, and a thief on the network.
+# Promises 5 and 9, checked with packets: through rekeying, a killed charon and revocation only ESP, IKE, ARP
 # and ND leave, and the marker that the host sends all the time is never seen.
 # vm-timeout: 500
 # vm-needs: strongswan

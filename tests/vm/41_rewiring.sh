@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What hands on the cables, and a DPU that was taken over, can do to two trays that work (promises 1,
+# What somebody at the cables, or a DPU that was taken over, can do to two working trays (promises 1,
 # 5, 8): replayed ESP, plaintext from the network, forged sources, a sender that ignores its limits,
-# and a cable that leads to a rogue device with the other tray's addresses and certificates of its own.
+# and a cable to a rogue device that has the other tray's addresses, and certificates of its own.
 # vm-long: yes
 # vm-timeout: 500
 # vm-needs: strongswan
@@ -21,7 +21,7 @@ RATE=4000000 # bit/s
 MESH_IPSEC='ca: bwlimit.pem, dpd: 2s'
 mesh_ca
 for n in 1 2; do mesh_tray_up "$n" "grant: { rate: ${RATE}bit, mode: police }"; done
-# What a thief may have of tray 2's: its certificate and key, and some that no longer count.
+# What a thief may have of tray 2: its certificate and key, and some that are no longer valid.
 stolen=$LAB_TMP/stolen expired=$LAB_TMP/expired forged=$LAB_TMP/forged
 cp -r "$(charon_dir 2)/swanctl" "$stolen"
 mesh_quietly "$CTL" pki issue tray-2 --ca "$MESH_CA" --out "$expired" --life 1m
@@ -33,7 +33,7 @@ check "both sides are open" lab_wait_for 40 mesh_open
 check "and traffic passes" passes 10.0.2.2
 capture_start wire s1
 
-# --- counting at a host: frames with a source that only one trick has
+# --- counting at a host: frames with a source that only one attack uses
 count_begin() { # host
 	lab_bg count "$1" "$FRAMES" count h0
 	COUNTER=$LAB_PID
@@ -42,7 +42,7 @@ count_begin() { # host
 counted() { # source
 	awk -v s="$1" '$3 == s { n += $4 } END { print n + 0 }' "$LAB_TMP/count"
 }
-count_end() { sleep 0.5; lab_stop "$COUNTER"; } # what is on its way arrives
+count_end() { sleep 0.5; lab_stop "$COUNTER"; } # frames in flight arrive first
 seq_errors() { in_ns dpu2 awk '$1 == "XfrmInStateSeqError" { print $2 }' /proc/net/xfrm_stat; }
 raises() { # tray port reason by command…
 	local was tray=$1 port=$2 reason=$3 by=$4 is
@@ -94,7 +94,7 @@ check "and so is what is nobody's or tunnelled in the clear" raises 1 p0 uplink-
 count_end
 check "nothing of it reached the host" test "$(counted 10.0.2.66)$(counted fd00:2::66)$(counted 10.0.1.66)$(counted 192.0.2.2)" = 0000
 
-# --- a host that forges
+# --- a host that forges sources
 forge() {
 	from_host1 --count 80 <<-END
 	eth ip4 src=10.0.2.67 dst=10.0.2.2 udp dport=9 fill=64
@@ -109,16 +109,16 @@ count_end
 check "and nothing of it arrives" test "$(counted 10.0.2.67)$(counted 10.0.9.67)$(counted fd00:2::67)$(counted 192.0.2.2)" = 0000
 
 # --- accept
-refused() { mesh_reason 2 bwl0 accept-rate; } # a conforming sender's: 43_accept
+refused() { mesh_reason 2 bwl0 accept-rate; } # for a conforming sender: 43_accept
 udp() { # destination Mbit/s seconds
 	in_ns host2 iperf3 -s -1 -D >/dev/null
 	in_ns host1 timeout 60 iperf3 -c "$1" -u -b "$2M" -l 1200 -t "$3" -J >"$LAB_TMP/udp.json"
 }
-tray_apply 1 < <(mesh_policy 1 "grant: { rate: 1gbit }") # whoever has tray 1 decides
+tray_apply 1 < <(mesh_policy 1 "grant: { rate: 1gbit }") # whoever controls tray 1 can do this
 was=$(refused)
 udp 10.0.2.2 25 8 & sending=$!
 sleep 1
-# The burst of accept: the grant's, 5 ms more, and a tenth per cent of the rate.
+# The burst of accept is the grant's burst, 5 ms more, and a tenth of a per cent of the rate.
 in_ns host2 "$FRAMES" sample h0 6 >"$LAB_TMP/sample"
 wait $sending
 read -r bytes _ ns <"$LAB_TMP/sample"
@@ -127,7 +127,7 @@ check "a DPU that ignores its limits is held to accept by the other" \
 	awk "BEGIN { exit !($bytes > 0.5 * $RATE * $ns / 8e9 && $bytes <= 1.001 * $RATE * $ns / 8e9 + 80000) }"
 check "which counts what is too much" test $(($(refused) - was)) -gt 1000
 
-# --- the cable of tray 2 in the rogue, which takes its place on the switch
+# --- the cable of tray 2 goes to the rogue, which replaces it at the switch
 opens() { grep -c "open: SA" "$LAB_TMP/watch$1"; }
 closed() { mesh_tunnel 1 '.sa_out or .sa_in | not'; }
 tray_cable_to_rogue 2
@@ -136,11 +136,11 @@ ip_in rogue link set p0 address "$(tray_mac 2 3)"
 ip_in rogue addr flush dev p0
 ip_in rogue link set p0 up
 lab_addr rogue p0 192.0.2.2/24
-lab_addr rogue lo 10.0.2.2/32 # it would even answer
+lab_addr rogue lo 10.0.2.2/32 # it would even answer pings
 ip_in rogue route add 10.0.1.0/24 via 192.0.2.1
 lab_sysctl rogue net.ipv4.ip_forward=0
 capture_start taken rogue:c0 rogue:p0
-# and to tray 2 it says that it is tray 1
+# and it tells tray 2 that it is tray 1
 echo "eth dst=$(tray_mac 2 3) arp op=2 smac=$(tray_mac 2 4) sip=192.0.2.1 tmac=$(tray_mac 2 3) tip=192.0.2.2" >"$LAB_TMP/arp"
 nsenter --net="/run/netns/$LAB-rogue" "$FRAMES" send c0 --gw "$(tray_mac 2 3)" --seconds 600 --pps 5 <"$LAB_TMP/arp" >/dev/null &
 lying=$!
@@ -157,7 +157,7 @@ rogue_charon() { # folder with certificate and key
 	rm -rf "$dir"/swanctl
 	charon_up rogue rogue || return
 	cp "$1"/x509/* "$dir/swanctl/x509" && cp "$1"/private/* "$dir/swanctl/private"
-	cp "$stolen"/x509ca/* "$dir/swanctl/x509ca" # it believes tray 1
+	cp "$stolen"/x509ca/* "$dir/swanctl/x509ca" # it trusts tray 1
 	cat >"$dir/swanctl/conf.d/rogue.conf" <<-END
 	connections { rogue {
 		version = 2
@@ -180,8 +180,8 @@ rogue_charon() { # folder with certificate and key
 	END
 	tray_quiet swan rogue --load-all
 }
-# Both ask: tray 1 the rogue and the rogue tray 1.
-meets() { # what tray 1 must say
+# Both initiate: tray 1 to the rogue, and the rogue to tray 1.
+meets() { # what tray 1 must log
 	charon_mark 1
 	charon_mark rogue
 	mesh_load 1
@@ -215,7 +215,7 @@ check "and opens nothing" no_sa_opened "$was"
 refute "nothing passes to the rogue" pings 10.0.2.2
 charon_kill rogue
 
-# --- and back
+# --- and the cable goes back
 lab_stop $lying
 check "what the rogue got from tray 2 was captured whole" capture_stop taken
 check "tray 1 had sent it ESP" test "$(capture_count taken 'ip proto 50 and src 192.0.2.1')" -gt 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What breaks while two hosts send more than they may: links, SAs, policies, the tracker, a whole tray,
-# certificates. Whatever it is, nothing leaves in the clear, nobody gets more than the grant, and
+# Failures while two hosts send more than they may: links, SAs, policies, the tracker, a whole tray,
+# certificates. In every case nothing leaves in the clear, nobody gets more than the grant, and
 # traffic comes back (promises 2, 5, 6).
 # vm-long: yes
 # vm-timeout: 900
@@ -17,10 +17,10 @@ done
 charon_require
 trays_up 2 || exit 1
 
-MESH_IPSEC='ca: bwlimit.pem, dpd: 2s' # no SA is made because its time has come
+MESH_IPSEC='ca: bwlimit.pem, dpd: 2s' # no SA is rekeyed by time
 RATE1=2000000 RATE2=1000000 BURST=70000 LOAD_PPS=400
 ACCEPT='accept: { rate: 100mbit }'
-grants() { # tray: more than the other may ever be refused on arrival
+grants() { # tray: accept is higher than what the other tray can ever send
 	local rate=RATE$1
 	mesh_policy "$1" "grant: { rate: ${!rate}bit, burst: ${BURST}b }, $ACCEPT"
 }
@@ -57,9 +57,9 @@ for ((i = 0; i < 5; i++)); do
 done
 check "after ten link flaps traffic passes" passes 10.0.2.2
 
-# --- SAs behind our back
+# --- SAs removed without bwlimit
 spi=$(out)
-# by the tracker's own words: charon may put back at once what is gone
+# judged by the tracker's own lines: charon may restore at once what is gone
 closed_for() { [[ $(grep -c "closed: $1" "$LAB_TMP/watch1") -gt $was ]]; }
 was=$(grep -c 'closed: unmatched\|closed: no-sa' "$LAB_TMP/watch1")
 in_ns dpu1 ip xfrm state delete src 192.0.2.1 dst 192.0.2.2 proto esp spi "$spi"
@@ -80,14 +80,14 @@ charon_up 2 dpu2
 mesh_load 2
 check "restarted there, it does again" passes 10.0.2.2
 
-# --- policies while keys change
+# --- policies change while keys change
 before=$(out)
 for ((i = 0; i < 10; i++)); do
 	mesh_rekey 1 tray-2 & rekeying=$!
 	sleep 0.$((RANDOM % 9))
 	if ((i % 2)); then
 		tray_quiet tray_apply 1 < <(grants 1)
-	else # less, another zone, another mode: never more
+	else # a lower rate, another zone, another mode: never more
 		tray_quiet tray_apply 1 < <(mesh_policy 1 "grant: { rate: 1500kbit, burst: ${BURST}b, mode: shape }, $ACCEPT" | sed "s/^heartbeat:.*/&\nhorizon: 10ms/")
 	fi || nok "a policy is applied"
 	wait $rekeying
@@ -101,7 +101,7 @@ wait "${MESH_WATCH[1]}" 2>/dev/null
 check "without the tracker traffic goes on" pings 10.0.2.2
 mesh_rekey 1 tray-2
 check "with new keys, too" pings 10.0.2.2
-charon_kill 1 # it would negotiate anew for the next packet
+charon_kill 1 # it would negotiate again for the next packet
 in_ns dpu1 ip xfrm state flush
 refute "SAs that nobody sees go: nothing passes" pings 10.0.2.2
 check "although the map says that it may" mesh_tunnel 1 .sa_out
@@ -112,8 +112,8 @@ mesh_load 1
 check "and opens what charon brings back" passes 10.0.2.2
 judged "links, SAs, policies, tracker"
 
-# --- the power of tray 2; from now on with certificates that are checked again every minute, and an
-# IKE_SA that ends 30 s after it should have been
+# --- tray 2 loses power; from now on certificates are checked again every minute, and an
+# IKE_SA ends 30 s after the check was due
 MESH_IPSEC='ca: bwlimit.pem, dpd: 2s, ike_rekey: 2m, reauth: 1m, rekey: 20s, hard: 40s'
 tray_apply 1 < <(grants 1)
 mesh_load 1
@@ -130,7 +130,7 @@ gone() { [[ ! -e /sys/class/net/s2 ]] && ! ip_in switch link show s2 >/dev/null 
 lab_wait_for 20 gone
 tray_up 2
 at_once 2
-ip_in switch link set s2 down # bwlimit.service is there before the network
+ip_in switch link set s2 down # bwlimit.service starts before the network
 mesh_tray_up 2 "grant: { rate: 1kbit }"
 tray_apply 2 < <(grants 2)
 ip_in switch link set s2 up
@@ -140,7 +140,7 @@ refute "tray 2 is back from a power cut, without SAs: nothing passes" pings 10.0
 mesh_load 2
 check "with its connections loaded it does" passes 10.0.2.2
 
-# --- a certificate that ends while it is used
+# --- a certificate that ends while it is in use
 opens() { grep -c 'open: SA' "$LAB_TMP/watch1"; }
 closed() { mesh_tunnel 1 '.sa_out or .sa_in | not'; }
 rm -f "$(charon_dir 2)"/swanctl/{x509,private}/*
@@ -150,7 +150,7 @@ mesh_load 2
 vici 2 terminate '{"ike": "bwl-tray-1", "timeout": "-1"}' >/dev/null 2>&1
 mesh_load 2
 check "tray 2 goes on with a certificate for a minute" passes 10.0.2.2
-# reauth 1m, 30 s more until the hard limit, 20 s for what has been made just before the end
+# reauth 1m, 30 s more until the hard limit, 20 s for an SA that was made just before the end
 check "traffic stops when that has ended" lab_wait_for $((60 + 60 + 30 + 20)) closed
 note "$((SECONDS - issued)) s after it was issued"
 check "not before" test $((SECONDS - issued)) -ge 55

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Two-sided (promise 8): a receiver whose `accept` is the default, the grant + 0.1 % and 5 ms of burst,
-# refuses nothing of what a sender that keeps to the grant lets out, in any mode; by the clock of
-# instructions, because milliseconds decide. SAs by hand: charon has no part in it.
+# Both sides (promise 8): a receiver with the default `accept`, the grant + 0.1 % and 5 ms of burst,
+# refuses nothing that a sender within its grant lets out, in any mode; timed by the clock of
+# instructions, because milliseconds matter. SAs are made by hand, without charon.
 # vm-long: yes
 # vm-icount: yes
 # vm-timeout: 5000
@@ -14,7 +14,7 @@ for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/manual_sa; d
 	. "$BWL_SOURCE/$part.sh"
 done
 
-# A short horizon: when an emulated guest stands still, what waited in fq leaves at once.
+# A short horizon: when an emulated guest pauses, all packets that waited in fq leave at once.
 policy() { # own number, other number, mode
 	cat <<-END
 	version: 1
@@ -32,7 +32,7 @@ frames() { # tray port reason
 	tray_ctl "$1" --json reasons |
 		jq "[.reasons[] | select((.port + (if .hook == \"gate\" then \" out\" else \"\" end)) == \"$2\" and .reason == \"$3\") | .frames] | add // 0"
 }
-# Twice the grant: what tray 1 lets out is all that it may, as close as it may.
+# Twice the grant: so tray 1 lets out exactly what it may, with no gaps.
 udp() { # ip4|ip6 source destination
 	in_ns host1 "$FRAMES" send h0 --gw "$(tray_mac 1 2)" --seconds 2 --pps 2000 \
 		<<<"eth $1 src=$2 dst=$3 udp dport=9 fill=958" >/dev/null

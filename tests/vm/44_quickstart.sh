@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The encrypted part of ./quickstart, where the kernel has IPsec.
+# The encrypted part of ./quickstart, in a kernel that has IPsec.
 # vm-long: yes
 # vm-timeout: 300
 # vm-needs: strongswan

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# charon killed at random a hundred times under load: nothing leaves in the clear, nobody gets more than
+# charon is killed a hundred times under load, at random moments: nothing leaves in the clear, nobody gets more than
 # the grant, and traffic always comes back. 46_charon_back is the short version.
-# Seen: 100 kills in 58 minutes of an emulated CPU that had a third of a core: 72 000 frames at the two ports of
-# the switch, none of them in the clear; of 1 445 windows of a second and more the fullest had 97 % of rate × T + burst.
+# Measured: 100 kills in 58 minutes on an emulated CPU that had a third of a core: 72 000 frames at the two ports of
+# the switch, none of them in the clear; of 1 445 windows of at least a second the fullest had 97 % of rate × T + burst.
 # vm-long: yes
 # vm-cpus: 1
 # vm-env: KILLS_SEED
@@ -17,7 +17,7 @@ LAB=bwl-kill-$$
 # shellcheck source=lib/kills.sh
 . "$BWL_SOURCE/tests/vm/lib/kills.sh"
 
-KILLS_SEED=${KILLS_SEED:-$(od -An -N2 -tu2 /dev/urandom)} # other moments each time
+KILLS_SEED=${KILLS_SEED:-$(od -An -N2 -tu2 /dev/urandom)} # different moments each time
 kills_begin
 for ((round = 0; round < 10; round++)); do kills 10; done
 kills_end

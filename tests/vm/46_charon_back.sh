@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# charon killed under load, and SAs and policies that somebody takes out of the kernel: nothing leaves
+# charon is killed under load, and SAs and policies are removed from the kernel: nothing leaves
 # in the clear, nobody gets more than the grant, and traffic comes back by itself.
 # vm-long: yes
 # vm-timeout: 600
@@ -13,7 +13,7 @@ LAB=bwl-back-$$
 # shellcheck source=lib/kills.sh
 . "$BWL_SOURCE/tests/vm/lib/kills.sh"
 
-MESH_IPSEC='ca: bwlimit.pem, dpd: 2s' # nothing is rekeyed because its time has come
+MESH_IPSEC='ca: bwlimit.pem, dpd: 2s' # nothing is rekeyed by time
 kills_begin
 kills 5
 spis() { tr -s '[:space:]"' '\n' | grep -E '^(0x)?[0-9a-f]{8}$' | sed 's/^0x//' | sort -u; }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A power cut at every write: ledger and audit log of the real agent on ext4 (47_power_cut_xfs: on XFS), under
 # traffic at the limit of volumes and with grants being given, on a device that logs each write (dm-log-writes).
-# Whatever is left of it at each of them mounts, opens, says at least what had been released by then, and has every
-# record that was acknowledged (promises 3 and 6). BWL_CUT_STEP=10 cuts at every tenth only.
+# After each cut, what is left mounts and opens; the ledger has at least what had been released by then, and the log
+# every record that was acknowledged (promises 3 and 6). BWL_CUT_STEP=10 cuts only at every tenth write.
 # vm-long: yes
 # vm-once: yes
 # vm-timeout: 1800
@@ -49,7 +49,7 @@ export BWLIMIT_AUDIT_DIR=
 } | lab_policy_head >"$LAB_TMP/desired.yaml"
 
 make_ext4() { mkfs.ext4 -q -b 4096 -J size=4 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$1"; }
-make_xfs() { mkfs.xfs -q -K --unsupported "$1"; } # as it is made of a whole disk; below 300 MB it wants that word
+make_xfs() { mkfs.xfs -q -K --unsupported "$1"; } # like a whole disk; below 300 MB mkfs requires --unsupported
 disk_up() { # a file system of 16 MiB whose writes are logged
 	rm -f "$DISK"/*
 	truncate -s 16M "$DISK/data"
@@ -77,7 +77,7 @@ agent() { # command-prefix…
 	AGENT_PID=$LAB_PID
 }
 records() { in_dpu "$CTL" --json audit checkpoint 2>/dev/null | jq .record_count; }
-# What is acknowledged: all that was there before, and the record of this grant.
+# Acknowledges everything before this grant, and the record of the grant.
 grant() { # command-prefix…
 	local n
 	n=$(records) && in_dpu "$@" "$CTL" grant day rate "$((2000 + RANDOM % 100))kbit" reason test >/dev/null 2>&1 &&
@@ -87,7 +87,7 @@ flowing() { [[ $(arrived 1) -gt $1 ]]; }
 usage() { in_dpu "$CTL" --json usage | jq -e "$1" >/dev/null; }
 released() { usage '[.volumes[] | select(.released_bytes)] | length == 3'; }
 
-# The agent's life on that disk, from the first file on: seconds, then what agent and grants run under.
+# The agent's life on that disk, from the first file on. Takes seconds, then the command under which agent and grants run.
 live() {
 	local seconds=$1 end given=0
 	shift
@@ -123,7 +123,7 @@ judged() { # step
 }
 says() { jq -e "$1" "$LAB_TMP/judged" >/dev/null || { jq -r '.what[]' "$LAB_TMP/judged" | sed 's/^/# /'; false; }; }
 
-# Whether what follows would be seen at all: nothing is synchronised, and the writes are the kernel's idea.
+# Control: the test would see a loss. Nothing is synchronised, and the kernel decides when to write.
 check "the agent runs on a disk that logs every write, and never syncs" \
 	live 6 env BWL_FSYNC_MS=never LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-slowdisk.so"
 check "its log is replayed" judged 3
@@ -136,7 +136,7 @@ check "there were more than two hundred" says '.cuts > 200 or '"${BWL_CUT_STEP:-
 check "each leaves a ledger and an audit log that are whole and go on, and have all that was released and acknowledged" \
 	says '.wrong == 0'
 
-# One of them for the agent itself: a boot with new maps, and the disk of the cut in the middle.
+# The agent itself after one of the cuts: a boot with new maps, and the disk of the middle cut.
 in_dpu "$LOAD" detach >/dev/null 2>&1
 again() { in_dpu "$LOAD" attach --drill --host hpf0 --uplink p0 >/dev/null 2>&1; }
 check "the programs come back after a cut" again

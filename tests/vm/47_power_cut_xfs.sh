@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# 47_power_cut on XFS, whose journal is of another kind: what it loses, and what it leaves of a file.
+# 47_power_cut on XFS, whose journal is different: it loses other writes, and leaves other parts of a file.
 # vm-long: yes
 # vm-once: yes
 # vm-timeout: 1800

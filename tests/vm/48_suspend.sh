@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kernel tells bwlimit's program of a suspend. A guest's root does not come back from one (9p), so it
-# goes as far as the kernel's own test of its first step does: processes frozen, and thawed after 5 s.
+# The kernel tells bwlimit's program of a suspend. A guest's root file system does not survive one (9p), so the test
+# goes only as far as the kernel's own test of the first step: processes are frozen, and thawed after 5 s.
 # vm-timeout: 120
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -14,7 +14,7 @@ LAB=bwl-suspend-$$ LAB_DESTS=1
 
 resumes() { bpftool -j map dump pinned "$LAB_PINS/maps/bwl_ctl_v1" | jq '.[0].formatted.value.resumes'; }
 freeze() { echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state; }
-noted() { # command…: it was, and no other step changes the word
+noted() { # command…: whether it raised the counter; nothing else changes it
 	local was
 	was=$(resumes)
 	"$@" && [[ $(resumes) != "$was" ]]

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Promise 9 on both ends: after `revoke` (one peer, --all) the kernels of both DPUs hold no SA of it any
-# more. With a charon that hangs or is dead it is so here; the other side, which nobody tells then, finds
-# out by itself. How long it took is said, not judged: the clock of instructions runs ahead while charon
-# waits for a disk, and any other is of a busy machine.
+# Promise 9 at both ends: after `revoke` (one peer, --all) the kernels of both DPUs have no SA of the peer any
+# more. If charon hangs or is dead, that still holds here; the other side, which nobody tells then, finds
+# out by itself. The times are printed, not judged: the clock of instructions runs ahead while charon
+# waits for a disk, and any other clock is that of a busy machine.
 # vm-long: yes
 # vm-timeout: 600
 # vm-needs: strongswan
@@ -38,7 +38,7 @@ opened() { # tray peer
 	tray_ctl "$1" --json peer show "tray-$2" | jq -e '.tunnel | .sa_out and .sa_in' >/dev/null
 }
 all_open() { opened 1 2 && opened 1 3 && opened 2 1 && opened 3 1; }
-all_up() { # whatever was revoked is granted again
+all_up() { # grants again what was revoked
 	local n
 	for n in 2 3; do tray_quiet tray_ctl 1 grant tray-$n rate 10mbit reason "once more" || return; done
 	for n in 1 2 3; do mesh_load $n || return; done
@@ -58,7 +58,7 @@ gone() { # what tray seconds
 	check "$1" gone_at "$2" "$3"
 	note "after $took ms"
 }
-# Those of one peer of tray 1.
+# Counts the SAs of one peer of tray 1.
 states_of() { in_ns dpu1 ip xfrm state list | grep -cE "^src .*$MESH_NET$1( |\$)"; }
 none_of() { [[ $(states_of "$1") -eq 0 ]]; }
 

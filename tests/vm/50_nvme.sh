@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A host reads and writes the other's disk with NVMe/TCP through the tunnel: the class is right, the
-# rate holds as the receiver counts it, and what is read is charged to who sends it.
+# rate holds as the receiver counts it, and data that is read is charged to its sender.
 # vm-long: yes
 # vm-timeout: 400
 set -uo pipefail
@@ -19,7 +19,7 @@ TARGET=/sys/kernel/config/nvmet
 target_up() { # the disk, in host2
 	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 	mkdir "$LAB_TMP/tmpfs" && mount -t tmpfs disk "$LAB_TMP/tmpfs" || return
-	truncate -s 16M "$LAB_TMP/tmpfs/disk" # a file of an overlay has no size for nvmet (6.12)
+	truncate -s 16M "$LAB_TMP/tmpfs/disk" # nvmet (6.12) sees no size for a file of an overlay
 	mkdir "$TARGET/subsystems/$NQN" "$TARGET/subsystems/$NQN/namespaces/1" "$TARGET/ports/1" || return
 	echo 1 >"$TARGET/subsystems/$NQN/attr_allow_any_host"
 	echo 1 >"$TARGET/subsystems/$NQN/namespaces/1/buffered_io"
@@ -29,13 +29,13 @@ target_up() { # the disk, in host2
 	echo ipv4 >"$TARGET/ports/1/addr_adrfam"
 	echo 10.0.2.2 >"$TARGET/ports/1/addr_traddr"
 	echo 4420 >"$TARGET/ports/1/addr_trsvcid"
-	# The socket listens in the namespace of who links.
+	# The socket listens in the namespace of the process that makes the link.
 	in_ns host2 ln -s "$TARGET/subsystems/$NQN" "$TARGET/ports/1/subsystems/$NQN"
 }
-# Sectors that were read of it. udev probes a disk whenever somebody who wrote to it has closed it, and the
-# storage side pays for what is read: 0.4 MB after 3 MB were written. It is told to wait.
+# Counts the sectors that were read from the disk. udev probes a disk whenever a writer has closed it, and the
+# storage side is charged for these reads: 0.4 MB after 3 MB were written. So udev is told to wait.
 sectors_read() { awk '{ n += $3 } END { print n + 0 }' /sys/block/nvme*/stat; }
-nobody_reads() { # the kernel has looked for partitions
+nobody_reads() { # whether the kernel has finished looking for partitions
 	local was
 	was=$(sectors_read)
 	sleep 1
@@ -59,7 +59,7 @@ gone() {
 } 2>/dev/null
 copy() { timeout 100 dd bs=64k status=none "$@"; }
 
-# Whatever is not of the class NVMe/TCP (or a ping) gets one frame now and then.
+# Everything outside class NVMe/TCP (except pings) gets one frame now and then.
 if ! workload_up 8 4 'other: { rate: 1kbit, burst: 1518b }'; then nok "two trays are up"; done_testing; exit 1; fi
 trap gone EXIT
 MB=3

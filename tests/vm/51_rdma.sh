@@ -15,9 +15,9 @@ done
 modprobe -a rdma_rxe ib_uverbs rdma_ucm ||
 	{ echo "1..0 # SKIP this kernel has no soft-RoCE"; exit 77; }
 
-# Soft-RoCE has its sockets in the first network namespace only (6.12: &init_net in rxe_net.c). So both
-# hosts' devices go there, as h1 and h2, and rules keep their two addresses from being local to
-# each other: what one sends goes out by its own device, what comes in is local.
+# Soft-RoCE opens its sockets only in the first network namespace (6.12: &init_net in rxe_net.c). So both
+# hosts' devices move there, as h1 and h2, and rules keep their two addresses from being local to
+# each other: what one host sends leaves by its own device, and only received packets are local.
 hosts_together() {
 	local n other
 	sysctl -q -w net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
@@ -53,12 +53,12 @@ COUNT=6 SIZE=$((512 << 10))
 perftest() { # ib_read_bw|ib_write_bw [option]: the client, host 1, reads from or writes to host 2
 	background server timeout 100 "$1" -d rxe2 -x "$(gid_of 2)" -F ${2:-} -m 1024 -s $SIZE -n $COUNT -p 18515
 	lab_wait_for 20 listens 18515 || return
-	# They find each other by loopback; data goes by RDMA.
+	# They connect over loopback; the data goes by RDMA.
 	timeout 90 "$1" -d rxe1 -x "$(gid_of 1)" -F ${2:-} -m 1024 -s $SIZE -n $COUNT -t 2 -p 18515 127.0.0.1 >"$LAB_TMP/client" 2>&1 && return
 	tail -n 5 "$LAB_TMP/client" "$LAB_TMP/server" | sed 's/^/# /'
 	return 1
 }
-rping_runs() { # rping -V compares what the server has read and written back
+rping_runs() { # rping -V compares what the server read and wrote back
 	background rping timeout 60 rping -s -a 10.0.2.2 -C 10 -S 4000 -V
 	sleep 1
 	timeout 60 rping -c -a 10.0.2.2 -I 10.0.1.2 -C 10 -S 4000 -V >"$LAB_TMP/rping.client" 2>&1 && return
@@ -66,7 +66,7 @@ rping_runs() { # rping -V compares what the server has read and written back
 	return 1
 }
 
-# Whatever is not RoCE (or a ping) gets one frame now and then.
+# Everything except RoCE (and pings) gets one frame now and then.
 if ! workload_up 8 4 'other: { rate: 1kbit, burst: 1518b }'; then nok "two trays are up"; done_testing; exit 1; fi
 check "both hosts have an RDMA device" hosts_together
 capture_start wire s1 s2

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# MTU through the tunnel, at 1500 and at 9000, IPv4 and IPv6: TCP works for hosts that listen to
-# "too big" and for those that do not, with GSO and without; the message goes to the host and nowhere
-# else, the DPU having no route there; what is too big costs nothing.
+# MTU through the tunnel, at 1500 and at 9000, IPv4 and IPv6: TCP works for hosts that obey
+# "too big" and for those that ignore it, with GSO and without; the message goes to the host and nowhere
+# else, since the DPU has no route there; packets that are too big cost nothing.
 # vm-long: yes
 # vm-timeout: 600
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-mtu-$$
-# The wire carries jumbo frames; uplinks begin at 1500.
+# The network carries jumbo frames; uplinks begin at 1500.
 TRAY_MTU=9000 LAB_MTU=9000
 for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture vm-testbed/topo/manual_sa tests/vm/lib/workload; do
 	# shellcheck source=/dev/null
@@ -17,15 +17,15 @@ done
 V4=10.0.2.2 V6=fd00:2::2
 WORKLOAD_MODE=police WORKLOAD_BURST=3000000
 
-mtu() { # of the uplinks and of what the hosts have
+mtu() { # of the uplinks, of the hosts
 	local n
 	for n in 1 2; do
 		ip_in dpu$n link set p0 mtu "$1"
 		ip_in host$n link set h0 mtu "$2"
-		in_ns host$n sh -c 'ip route flush cache; ip -6 route flush cache' 2>/dev/null # what they were told
+		in_ns host$n sh -c 'ip route flush cache; ip -6 route flush cache' 2>/dev/null # what they learned
 	done
 }
-attached() { # anew, for the MTU that uplinks have; sets the SAs
+attached() { # attaches again for the uplinks' MTU; sets the SAs
 	local n
 	for n in 1 2; do
 		in_ns dpu$n ip xfrm state flush
@@ -42,7 +42,7 @@ big_ping() { # payload destination
 	in_ns host1 ping -M do -c 3 -i 0.2 -W 2 -s "$1" "$2" >"$LAB_TMP/ping" 2>&1
 }
 told() { grep -q 'message too long\|Packet too big\|Frag needed\|mtu = [0-9]\|mtu=[0-9]' "$LAB_TMP/ping" || { sed 's/^/# /' "$LAB_TMP/ping"; false; }; }
-iperf() { # destination [options…]: of 4 MB most arrive before the client has its end
+iperf() { # destination [options…]: of 4 MB most arrive before the client ends
 	lab_bg server host2 timeout 40 iperf3 -s -1
 	lab_wait_for 20 in_ns host2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
 	in_ns host1 timeout 35 iperf3 -c "$1" -n 4M -J "${@:2}" >"$LAB_TMP/iperf" 2>&1
@@ -51,12 +51,12 @@ iperf() { # destination [options…]: of 4 MB most arrive before the client has 
 	jq -e '.end.sum_received.bytes > 1000000' "$LAB_TMP/iperf" >/dev/null 2>&1 ||
 		{ tail -n 3 "$LAB_TMP/iperf" | sed 's/^/# /'; return 1; }
 }
-flows() { # what the network is
+flows() { # what the network is like
 	check "$1: TCP over IPv4" iperf $V4
 	check "$1: TCP over IPv6" iperf $V6
 	check "$1: from the other side's point of view too" iperf $V4 -R
 }
-# "Too big" is not let in by the host; 1: is let in again.
+# Host 1 drops "too big" (add), or receives it again (del).
 deaf() { # add|del
 	if [[ $1 == add ]]; then
 		in_ns host1 nft -f - <<-'END'
@@ -77,7 +77,7 @@ segments() { # on|off: GSO in host 1
 }
 
 trays_up 2 || exit 1
-# The DPU of tray 1 has no route to its host, and one to elsewhere: what its own kernel had to say would
+# The DPU of tray 1 has no route to its host, but one to elsewhere: anything that its own kernel answered would
 # leave there.
 lab_ns mgmt
 lab_veth dpu1 mgmt0 mgmt eth0
@@ -146,8 +146,8 @@ mtu 9000 9000
 check "at 9000, host 1 ignores what it is told" iperf $V4
 check "and with IPv6" iperf $V6
 
-# The SAs go, then the policies, and the map says otherwise: the kernel would say "host unreachable", with
-# what was sent.
+# The SAs are removed, then the policies, while the map says otherwise: the kernel would answer "host unreachable", with
+# part of the packet.
 for what in state policy; do
 	in_ns dpu1 ip xfrm $what flush
 	refute "without its $what nothing passes" big_ping 100 $V4

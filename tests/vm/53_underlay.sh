@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Other underlays: IPv6, with IKE; two uplinks, of which one fails, then both. Through flapping links
-# traffic goes on or stops, and never leaves in the clear.
+# Other underlays: IPv6, with IKE; two uplinks, of which one fails, then both. While links flap,
+# traffic continues or stops, and never leaves in the clear.
 # vm-long: yes
 # vm-timeout: 500
 # vm-needs: strongswan
@@ -60,7 +60,7 @@ for n in 1 2; do
 	mesh_flush "$n"
 done
 
-# --- two uplinks, one underlay address; SAs by hand, as charon has no part in it
+# --- two uplinks, one underlay address; SAs are made by hand, without charon
 second_uplink
 ip_in dpu1 addr del 192.0.2.1/24 dev p0
 ip_in dpu1 addr add 192.0.2.1/32 dev lo

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A bond as the uplink: its members fail in turn, traffic goes on and never leaves in the clear.
+# A bond as the uplink: its members fail in turn; traffic continues and never leaves in the clear.
 # vm-long: yes
 # vm-timeout: 600
 set -uo pipefail
@@ -12,7 +12,7 @@ for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture \
 	. "$BWL_SOURCE/$part.sh"
 done
 trays_up 2 || exit 1
-link_up() { # member of the bond: as the bond sees it
+link_up() { # member of the bond: as the bond reports it
 	ip_in dpu1 -d -j link show "$1" | jq -e '.[0].linkinfo.info_slave_data.mii_status == "UP"' >/dev/null
 }
 status_says() { # jq-condition on the bond's port

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What an uplink and its port say they sent, against what was let out, where XDP sends (path offload) and the
+# Compares what an uplink and its port count as sent with what was let out, if XDP sends (path offload) and the
 # card has counters of its own: a netdevsim with those of mlx5 (our patch). tests/netns/counters_test.sh has
 # the rest.
 # vm-long: yes
@@ -61,7 +61,7 @@ said() { grep -q "\"event\":\"tamper\".*counters: $1" "$LAB_TMP/agent"; }
 past() { # frames, how
 	echo "eth type=0x88b5 fill=50" | in_ns dpu1 "$FRAMES" send p0 --gw ff:ff:ff:ff:ff:ff --count "$1" "$2" >/dev/null
 }
-found() { # what is said, once it knows what was before: a frame past the gate every four seconds until then
+found() { # what is reported; sends a frame past the gate every four seconds until then, since the agent first needs a previous count
 	local i
 	for ((i = 0; i < 1200; i++)); do
 		[[ $((i % 80)) -gt 0 ]] || past 1 --bypass

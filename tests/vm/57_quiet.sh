@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the kernel refuses it answers nowhere: the way to the other DPU is narrower than the uplink, the
-# DPU has no route to its host, and a default route by the management port. Charged packets, and others.
-# The judge is a marker in all that the host sends, looked for in all that management receives.
+# The kernel answers nowhere when it refuses a packet: the path to the other DPU is narrower than the uplink, the
+# DPU has no route to its host, and a default route through the management port. Charged packets, and others.
+# The judge looks for a marker of all that the host sends in all that management receives.
 # vm-long: yes
 # vm-timeout: 240
 set -uo pipefail
@@ -33,8 +33,8 @@ ip_in dpu1 neigh replace fd00:1::2 lladdr "$(tray_mac 1 1)" dev pf0hpf nud perma
 BWL_MARKER=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 export BWL_MARKER
 big_ping() { in_ns host1 ping -M "do" -c 3 -i 0.2 -W 2 -p "$BWL_MARKER" -s "$1" "$2" >/dev/null 2>&1; }
-# Runs a command; sets TOLD to the bytes of the marker that left by the management port meanwhile, TOLD4
-# and TOLD6 to the frames that had them.
+# Runs a command; sets TOLD to the bytes of the marker that left through the management port meanwhile, TOLD4
+# and TOLD6 to the frames that contained them.
 told() { # command…
 	local rc
 	lab_bg told mgmt "$FRAMES" count eth0
@@ -51,7 +51,7 @@ told() { # command…
 	return $rc
 }
 silent() { [[ $TOLD == 0 ]]; }
-own_pings() { # of the DPU itself
+own_pings() { # sent by the DPU itself
 	in_ns dpu1 ping -c 1 -W 1 -p "$BWL_MARKER" 10.250.0.2 >/dev/null 2>&1
 	in_ns dpu1 ping -c 1 -W 1 -p "$BWL_MARKER" fd00:250::2 >/dev/null 2>&1
 	return 0
@@ -67,7 +67,7 @@ for to in fd00:2::2 10.0.2.2; do
 	check "and nobody is told by the management port" silent
 done
 check "the kernel has refused it" test "$(refused)" -gt "$was"
-# What nobody charged: strangers, addresses of the DPU, solicitations that it cannot deliver.
+# Packets that nobody charged: to strangers, to addresses of the DPU, solicitations that it cannot deliver.
 uncharged() {
 	local to behind="hex=fd94 fill=1182"
 	{

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Another's XDP program on the host port, through libxdp's dispatcher, before bwlimit comes with `--xdp libxdp`,
-# and one more after it: all run, ours first; the limit holds, and what another forges is judged by TC. One that runs
-# before ours is found. Where the kernel refuses our program beneath the dispatcher: attach says so and what to do,
+# Another XDP program is on the host port, through libxdp's dispatcher, before bwlimit comes with `--xdp libxdp`,
+# and one more comes after it: all run, ours first; the limit holds, and TC judges what another program forges. A program
+# that runs before ours is found. If the kernel refuses our program below the dispatcher, attach says so and what to do,
 # and the host port stays down.
 # vm-long: yes
 # vm-timeout: 240
@@ -24,14 +24,14 @@ foreign() { # name
 	return 1
 }
 unload() { in_dpu xdp-loader unload hpf0 "$@" >"$LAB_TMP/loader" 2>&1; }
-# Frames that host sends to a port of destination 1; sets GOT: those that arrived with a source.
+# Sends frames from host to a port of destination 1; sets GOT: how many arrived with that source.
 send() { # frames port source [source that is counted]
 	local judge
 	lab_bg judge d1 "$FRAMES" count eth0
 	judge=$LAB_PID
 	lab_wait_for 10 grep -q ready "$LAB_TMP/judge"
 	thief --count "$1" --pps 400 <<<"eth ip4 src=$3 dst=$(lab_dest4 1) udp dport=$2 fill=400" >/dev/null
-	sleep 0.5 # what is still on its way
+	sleep 0.5 # for frames in flight
 	lab_stop "$judge"
 	GOT=$(awk -v s="${4:-$3}" '$3 == s { n += $4 } END { print n + 0 }' "$LAB_TMP/judge")
 	note "$1 to port $2 from $3: $GOT from ${4:-$3} arrived"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Both ends of a pair with ESP between them (SAs by hand): what one tray says that it sent is what the other says that
-# arrived, to the byte, less what was refused on arrival and what the SAs' and XFRM's own counters have of frames that
-# were lost on the wire, spoilt on it, or came without an SA to decrypt them. netns.both_ends is the same in the clear.
+# Both ends of a pair with ESP between them (SAs by hand): what one tray says it sent equals what the other says
+# arrived, to the byte, less what was refused on arrival and what the counters of the SAs and of XFRM have of frames that
+# were lost or corrupted on the network, or came without an SA to decrypt them. netns.both_ends is the same in the clear.
 # vm-long: yes
 # vm-timeout: 400
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck disable=SC2034 # for lab.sh
-LAB=bwl-ends-$$ ENDS_EVERY=5s # two agents that sign are work for an emulated CPU
+LAB=bwl-ends-$$ ENDS_EVERY=5s # two agents that sign are much work for an emulated CPU
 for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/manual_sa tests/harness/ends; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
@@ -21,7 +21,7 @@ blast() { ends_blast host1 10.0.2.2 "$@"; }
 
 trays_up 2 || exit 1
 mkdir -p "$LAB_PINS"
-# Of what arrives east takes 400 kB and little more, however slow this machine is; west whatever comes. All of TCP
+# East accepts 400 kB and little more of what arrives, however slow this machine is; west accepts everything. All of TCP
 # passes: refused packets are counted as seen, so the headers that GRO saved would be missing (docs/evidence.md).
 sa_tray_policy 1 'grant: { rate: 1gbit, burst: 8mb }, accept: { rate: 1gbit, burst: 8mb }' >"$LAB_TMP/west.yaml"
 sa_tray_policy 2 'grant: { rate: 1gbit, burst: 8mb }, accept: { rate: 100kbit, burst: 400kb }' >"$LAB_TMP/east.yaml"
@@ -30,9 +30,9 @@ sa_pair 1 2
 sa_usable 1 "$(sa_if_id 1 tray-2)" 3
 sa_usable 2 "$(sa_if_id 2 tray-1)" 3
 
-# What the kernel counts of what west sends: at its own SA, and at the one where it arrives. ESP's sequence numbers are
-# the packets of the first one; an SA counts the packet inside, the limiter 14 bytes more (layer 2).
-sa_counts() { # tray: "bytes packets", and of how many the integrity was wrong
+# What the kernel counts of west's packets: at west's SA, and at east's. ESP's sequence numbers count
+# the packets of the first; an SA counts the inner packet, the limiter 14 bytes more (layer 2).
+sa_counts() { # tray: "bytes packets", and how many failed the integrity check
 	in_ns "dpu$1" ip -s xfrm state | awk -v from="src ${SA_NET}1 " '
 		/^src/ { mine = index($0, from) == 1 }
 		mine && /[0-9]\(bytes\), [0-9]+\(packets\)/ { bytes = $1 + 0; packets = $2 + 0 }
@@ -48,7 +48,7 @@ table netdev way {
 }
 RULES
 # shellcheck disable=SC2120 # check passes them
-way() { # what happens to every fifth frame of ESP that west sends; nothing: all pass
+way() { # what happens to every fifth ESP frame of west; without arguments all pass
 	in_ns switch nft flush chain netdev way in
 	[[ $# -eq 0 ]] || in_ns switch nft add rule netdev way in ip protocol esp numgen inc mod 5 == 0 "$@"
 }
@@ -100,7 +100,7 @@ check "and what came back arrived, to the byte" \
 	test "$(ends_reconcile east west '[.ok, .sent_bytes == .arrived_bytes, .sent_bytes > 10000, .unexplained_bytes]')" == '[true,true,true,0]'
 ends_checks_counters tray-2 tray-1
 
-# Who is not honest.
+# Dishonest ends.
 mv "$LAB_TMP/east.json" "$LAB_TMP/true.json"
 jq -c '(.intervals[].peers[].records[]?.line) |= sub("\"charged_bytes\":[0-9]+"; "\"charged_bytes\":7")' \
 	"$LAB_TMP/true.json" >"$LAB_TMP/east.json"

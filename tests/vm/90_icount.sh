@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Under --icount a guest nanosecond is an executed instruction: costs come out as counts that do
-# not depend on the machine or on what else it does.
+# Under --icount a guest nanosecond is an executed instruction: costs are counts that do
+# not depend on the machine or its other load.
 # vm-timeout: 300
 # vm-icount: yes
 set -uo pipefail
@@ -10,8 +10,8 @@ BWL_BUILD=${BWL_BUILD:-$BWL_SOURCE/build/release}
 # shellcheck source=../harness/tap.sh
 . "$BWL_SOURCE/tests/harness/tap.sh"
 
-# Instructions a packet: empty program, floor, pipeline with one peer, with a hundred in turn. Rounds
-# are shorter than a timer tick (4 ms), so most have none and the median is of those.
+# Instructions per packet: empty program, floor, pipeline with one peer, with a hundred in turn. Rounds
+# are shorter than a timer tick (4 ms), so most contain none, and the median is of those.
 measure() {
 	"$BWL_BUILD/bench/bench-cost" --only pipeline --peers 100 --rounds 31 --packets 300 --json |
 		jq -r '[.rows[] | {(.row): .ns | round}] | add |
@@ -22,7 +22,7 @@ read -ra second < <(measure)
 note "instructions a packet: empty program ${first[0]}, floor ${first[1]}, pipeline ${first[2]}," \
 	"  a hundred peers in turn ${first[3]}"
 note "measured again: ${second[*]}"
-# A hash map's seed is random: each entry that stands before ours in its bucket costs 5.
+# A hash map's seed is random: each entry before ours in its bucket costs 5 instructions.
 same() {
 	local i d
 	for i in 0 1 2 3; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Promise 9 by the clock: how long after a revocation the last packet leaves the wire, worst of a
-# hundred, with the host sending more than may pass. No charon runs: the map alone closes.
+# Promise 9, timed: how long after a revocation the last packet leaves on the uplink, the worst of a
+# hundred, while the host sends more than may pass. No charon runs: only the map closes.
 # vm-long: yes
 # vm-timeout: 600
 # vm-icount: yes
@@ -54,9 +54,9 @@ lag() { # name|--all flow-ms quiet-ms Mbit/s destination…; sets worst and wait
 check "a DPU is made, with a wire that ends in a counter" esp_up wire
 in_ns host1 tc qdisc replace dev h0 root fq limit 10000 flow_limit 10000
 check "bwlimit attaches" tray_attach 1 --tunnel bwl0 --pace --max-peers 1100
-# One peer: 40 Mbit/s to where 20 may go. A thousand: 80 Mbit/s to where 50 may. A thousand whose packets
-# wait: two frames to each in turn, of which the burst lets one pass at once and the other wait for 213 ms,
-# longer than the 200 ms that it takes to send to all of them. The quiet after it refills every burst.
+# One peer: 40 Mbit/s offered, 20 allowed. A thousand: 80 Mbit/s offered, 50 allowed. A thousand whose packets
+# wait: two frames to each in turn; the burst lets one pass at once, and the other waits for 213 ms,
+# longer than the 200 ms that sending to all of them takes. The pause after it refills every burst.
 while read -ru 3 peers mode rate burst horizon flow quiet offered; do
 	who=--all
 	[[ $peers -ne 1 ]] || who=p0
@@ -84,8 +84,8 @@ done 3<<'END'
 1000 police 50kbit 3kb 10 40 60 80
 1000 shape 15kbit 1600b 300 250 600 80
 END
-# What `revoke` does next, with the SAs of all of them: out of the kernel, when no charon answers. As it
-# says itself: before that this clock ran ahead while the host's disk was read for the program.
+# The next step of `revoke`, for the SAs of all peers: it removes them from the kernel, since no charon answers. The time is
+# the one that it prints: before that step this clock ran ahead while the host's disk was read for the program.
 end_sas() { # sets took: ms
 	tray_ctl 1 revoke --all --vici "$LAB_TMP/nobody" >"$LAB_TMP/revoke" || return
 	took=$(awk '$1 == "kernel" { print int($2) }' "$LAB_TMP/revoke")

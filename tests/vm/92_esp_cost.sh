@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the limiter adds, in instructions a packet, to the way from the host port to ESP, in per cent
-# of the same redirect and SA without it; XDP rests, as nothing is refused. The goal of 10 is missed
-# (bench/README.md): what is checked is that it grows no further. Boots of the same tree differ by one.
+# What the limiter adds, in instructions per packet, to the path from the host port to ESP, in per cent
+# of the same redirect and SA without it; XDP is idle, since nothing is refused. The goal of 10 is missed
+# (bench/README.md): the test checks that it grows no further. Boots of the same tree differ by one.
 # vm-long: yes
 # vm-timeout: 900
 # vm-icount: yes

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# How much of a limit TCP gets in mode shape, and what it loses to the limiter; beside it, in the same
-# guest, what others would limit with. Under --icount the guest carries the same on any machine. Shares
+# How much of a limit TCP gets in mode shape, and what the limiter drops of it; for comparison, in the same
+# guest, other ways to limit. Under --icount the guest carries the same on any machine. Shares
 # are of inner frames (Ethernet, without FCS): what the receiver got, times 1514/1448.
 # vm-long: yes
 # vm-timeout: 900
@@ -23,7 +23,7 @@ shaped() { # which TCP, options of iperf3…: gets its limit
 	check "$label, $flows flow(s), $rate Mbit/s: 95 % of the limit or more, with $capacity to be had" at_least "$share" 0.95
 	check "and never more than all of it" at_least 1.005 "$share"
 }
-# What is retransmitted nevertheless (tail loss probes) asks after packets that only wait.
+# Retransmissions that remain (tail loss probes) are for packets that are only waiting.
 none_lost() { check "and the limiter refuses nothing" test "$refused" -eq 0; }
 pacing_up 100us --pace || exit 1
 rate=1000
@@ -49,7 +49,7 @@ done
 pacing_sas 7 7
 for rate in 20 50; do
 	for rival in police nft ovs; do
-		check "$rival limits instead" ${rival}_up $rate $((rate * 31250)) 1 # 250 ms, as mode police has
+		check "$rival limits instead" ${rival}_up $rate $((rate * 31250)) 1 # 250 ms of burst, as mode police has
 		for flows in 1 8; do
 			check "TCP runs under $rival" pacing_tcp "$rival, cubic without ECN" $flows
 			check "and retransmits more than under shape: ${ours[$rate.$flows]}" test "$retrans" -gt "${ours[$rate.$flows]}"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What others add to a packet for the same limits (destination's; destination, zone, port, node) on its
-# way from the host port to ESP, in instructions, and what bwlimit adds: less than OVS, and with four and
-# without XDP less than tc's police. What has neither a source check nor a last gate nor accounts adds less for one limit:
-# printed, not checked.
+# What other limiters add to a packet for the same limits (destination's; destination, zone, port, node) on its
+# path from the host port to ESP, in instructions, and what bwlimit adds: less than OVS, and, with four limits and
+# without XDP, less than tc's police. For one limit, a limiter with no source check, last gate or accounts adds less:
+# that is printed, not checked.
 # vm-long: yes
 # vm-timeout: 900
 # vm-needs: openvswitch
@@ -35,7 +35,7 @@ for n in 1 4; do
 	done
 done
 
-# Theirs stand before the kernel's own forwarding.
+# The others run before the kernel's own forwarding.
 forward_up dpu1 10.0.2.0/24
 esp_sa 7
 check "the way to ESP through the kernel's forwarding is counted" measure base

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# From a sign of tampering to the closed map under 10 ms, by the clock of the instructions, with charon,
-# the log and the disk hung and the disk full: tests/netns/tamper_hang_test.sh, with IPsec and a limit.
+# From a sign of tampering to the closed map in under 10 ms, by the clock of instructions, with charon,
+# the log and the disk hanging, and the disk full: tests/netns/tamper_hang_test.sh, with IPsec and a limit.
 # vm-long: yes
 # vm-timeout: 600
 # vm-icount: yes

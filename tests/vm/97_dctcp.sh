@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# DCTCP under mode mark: how much of the limit it gets, and what is dropped; without fq, and with it.
-# The round trip is 0.28 ms: two packets in each, the least that TCP sends, are above the limit, so marks
+# DCTCP under mode mark: how much of the limit it gets, and what is dropped; with fq, and without.
+# The round trip is 0.28 ms: two packets in each, the least that TCP sends, exceed the limit, so marks
 # alone cannot hold it; without fq the limiter has to drop.
 # vm-long: yes
 # vm-timeout: 900
@@ -28,11 +28,11 @@ marked() { # label
 
 pacing_up 100us --pace || exit 1
 modprobe tcp_dctcp
-# Namespaces but the first may choose only what is allowed there.
+# Namespaces other than the first may choose only from this list.
 sysctl -q -w net.ipv4.tcp_allowed_congestion_control="reno cubic dctcp"
 check "the hosts speak DCTCP" pacing_hosts net.ipv4.tcp_ecn=1 net.ipv4.tcp_congestion_control=dctcp
 for rate in 20 50; do marked "with fq"; done
-# Here more is refused than the goal allows: bench/README.md.
+# Here more is dropped than the goal allows: bench/README.md.
 check "the hosts' cables delay by 2 ms" pacing_cables 2ms
 marked "with fq, cables of 2 ms"
 check "the hosts' cables delay by 100 us" pacing_cables 100us

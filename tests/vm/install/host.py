@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The package on a clean Debian system, two boots, seen from outside: the host behind the host port
-and the network behind the uplink are this program. Prints TAP.
+"""The package on a clean Debian system, two boots, seen from outside: this program plays the host behind the host
+port and the network behind the uplink. Prints TAP.
 
 host.py WORK QEMU…: WORK/share is the guest's /testbed; QEMU… is the command that boots it once.
 """
@@ -66,18 +66,18 @@ class Wire:
             s.setblocking(False)
             self.sock[side] = s
         self.sent = 0
-        self.seen = []          # (seconds, source, destination, bytes) of what came out
+        self.seen = []          # (seconds, source, destination, bytes) of each frame that left
         self.next = time.monotonic()
 
     def put(self, side, frame):
         try:
             self.sock[side].sendto(frame, os.path.join(work, side + ".guest"))
         except OSError:
-            pass                # not booted yet; or nothing takes them from the cable
+            pass                # not booted yet, or nothing reads from the cable
 
     def turn(self):
         now = time.monotonic()
-        if now >= self.next:    # 100 a second of each: four times the grant
+        if now >= self.next:    # 100 frames of each per second: four times the grant
             self.next = max(self.next + 0.01, now - 0.05)
             for f in SENT:
                 self.put("host", f)
@@ -101,7 +101,7 @@ class Wire:
 
 
 class Guest:
-    """One boot; lines of the console with the time at which they came."""
+    """One boot; the lines of the console with their times of arrival."""
 
     def __init__(self, wire, log):
         self.wire, self.marks, self.part, self.log = wire, {}, b"", open(log, "wb")
@@ -182,15 +182,15 @@ def document(name):
 
 
 def reached(name):
-    """What a program reached of the guest's sockets; None: it did not come to its end."""
+    """Which of the guest's sockets a program reached; None: it was interrupted."""
     *names, end = read(name).splitlines() or [""]
     return set(names) if end == "end" else None
 
 
 def others(name):
-    """Of those the ones that are not bwlimitd's for readers."""
+    """Those that are not sockets of bwlimitd for readers."""
     names = reached(name)
-    # Five digits: the kernel's name for who sends and has none, as etcd does to the journal. No service.
+    # Five digits: the kernel's name for a sender that has none, such as etcd when it writes to the journal. No service.
     return None if names is None else {n for n in names if not n.startswith("/run/bwlimit/") and
                                        not re.fullmatch("@[0-9a-f]{5}", n)}
 
@@ -304,7 +304,7 @@ def second_boot(wire):
     frames = granted(wire)
     total, seconds = sum(f[3] for f in frames), frames[-1][0] - frames[0][0] if frames else 0
     print(f"# 200 kbit/s: {total} bytes in {seconds:.1f} s: {total * 8 / 1000 / max(seconds, 1):.1f} kbit/s")
-    # Half a second: the guest's clock is emulated, and the frames lie in a queue of this machine.
+    # Half a second of tolerance: the guest's clock is emulated, and frames wait in a queue of this machine.
     check("at most rate x T + burst left since the boot, over the upgrade as well",
           total <= RATE * (seconds + 0.5) + BURST)
     tell("remove")

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: GPL-2.0-or-later
-# reach.pl FILE: which of the UNIX sockets of FILE (as /proc/net/unix names them, one a line) this process can
-# connect to. With perl-base alone, which is on every Debian system.
+# reach.pl FILE: prints to which of the UNIX sockets in FILE (named as in /proc/net/unix, one per line) this process can
+# connect. It needs only perl-base, which every Debian system has.
 use strict;
 use warnings;
 use Socket;
@@ -18,4 +18,4 @@ while (my $name = <$names>) {
 		last;
 	}
 }
-print "end\n"; # it ran to its end
+print "end\n"; # it was not interrupted

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# One DPU whose uplink is a device that does nothing, so that what is counted is the way from the
-# host port to ESP and no wire; or, with `esp_up wire`, ends in namespace wire as w0. Null cipher and digest: software AES would hide everything else.
-# Source after tap.sh and trays.sh.
+# One DPU whose uplink is a device that does nothing, so that only the path from the
+# host port to ESP is counted, and no network; or, with `esp_up wire`, the uplink ends in namespace wire as w0. Null
+# cipher and digest: software AES would hide everything else.
+# Source this after tap.sh and trays.sh.
 #
 #   host1 ── h0   pf0hpf ── dpu1 ── bwl0 ── ESP ── p0 (dummy)
 
@@ -52,7 +53,7 @@ esp_sa_gone() {
 	in_ns dpu1 ip xfrm state flush
 	in_ns dpu1 ip xfrm policy flush
 }
-# The same redirect and SA with the limiter compiled out; its programs are attached by the caller.
+# The same redirect and SA, without the limiter; the caller attaches the bench's programs.
 esp_plain_up() {
 	ip_in dpu1 link add bwl0 mtu 8000 type xfrm external
 	ip_in dpu1 link set bwl0 up
@@ -75,7 +76,7 @@ esp_plain_down() {
 	esp_sa_gone
 }
 tx_frames() { ip_in dpu1 -s -j link show "$1" | jq '.[0].stats64.tx.packets'; }
-# Sets `cost` to the instructions a frame; fails unless every frame left as ESP (or none).
+# Sets `cost` to the instructions per frame; fails unless every frame (or none) left as ESP.
 esp_run() { # bytes [none]
 	local was frames got
 	was=$(tx_frames p0)
@@ -115,7 +116,7 @@ measure() { # array: both sizes
 		into[$size]=$cost
 	done
 }
-added() { # array size: in per cent of the way without a limiter
+added() { # array size: in per cent of the path without a limiter
 	local -n of=$1
 	jq -n "(${of[$2]} - ${plain[$2]}) * 1000 / (${plain[$2]} - ${drop[$2]}) | round / 10"
 }

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# Two hosts that send more than they may, each frame with the marker in it, and a count of what comes
-# out at the other host's own port, in windows of a second and over all of the time. Source after
-# mesh.sh and capture.sh. The limit that is judged is the sender's grant, so the policy says `accept` larger.
+# Two hosts that send more than they may, with the marker in each frame, and a count of what leaves
+# the other host's port, in windows of a second and in total. Source this after
+# mesh.sh and capture.sh. The sender's grant is judged, so the policy's `accept` must be larger.
 #
-#   load_begin            # from host1 LOAD_PPS, from host2 half as many frames a second
+#   load_begin            # host1 sends LOAD_PPS frames a second, host2 half as many
 #   …
 #   load_end; check "…" load_within 1 4000000 70000 0.3
 
 LOAD_PPS=800
 LOAD_PIDS=()
 
-# 42 bytes of headers and 1008 of marker: 1050 on the wire of the host.
+# 42 bytes of headers and 1008 of marker: 1050 bytes at the host port.
 load_send() { # from to pps
 	local payload
 	payload=$(printf "$MARKER%.0s" {1..63} | od -v -An -tx1 | tr -d ' \n')
@@ -22,7 +22,7 @@ load_send() { # from to pps
 	LOAD_PIDS+=("$!")
 	LAB_PIDS+=("$!")
 }
-# Windows, until it is stopped.
+# Prints windows, until it is stopped.
 load_count() { # from to
 	local file=$LAB_TMP/load.windows$1
 	: >"$file"
@@ -30,11 +30,11 @@ load_count() { # from to
 	LOAD_PIDS+=("$!")
 	LAB_PIDS+=("$!")
 }
-load_now() { # host: "BYTES NANOSECONDS", the clock first, so that the time is not too short at the end
+load_now() { # host: "BYTES NANOSECONDS", the clock is read first, so that the time at the end is not too short
 	printf '%s %s\n' "$(lab_rx "host$1" h0 | cut -d ' ' -f 1)" "$(date +%s%N)"
 }
-# ping first and last: it asks the kernel for time stamps, which patches the receive path, and QEMU's
-# emulation of two CPUs does not survive that under load for ever (seen: int3 in __netif_receive_skb_core).
+# ping runs first and last: it requests time stamps from the kernel, which patches the receive path, and QEMU's
+# emulation of two CPUs does not always survive that under load (observed: int3 in __netif_receive_skb_core).
 load_begin() {
 	LOAD_PIDS=()
 	marker_start host1 10.0.2.2 0.5
@@ -50,12 +50,12 @@ load_end() {
 	kill "${LOAD_PIDS[@]}" 2>/dev/null
 	wait "${LOAD_PIDS[@]}" 2>/dev/null
 	marker_stop
-	sleep 0.5 # what is on its way
+	sleep 0.5 # for frames in flight
 	load_now 2 >>"$LAB_TMP/load.from1"
 	load_now 1 >>"$LAB_TMP/load.from2"
 }
-# Never more than rate × T + burst, in any window and over all; and at least a share of the rate over
-# all, since silence shows nothing.
+# Never more than rate × T + burst, in any window and in total; and at least a share of the rate in
+# total, since silence proves nothing.
 load_within() { # from rate burst least
 	awk 'NR == 1 { b = $1; t = $2 } END { print $1 - b, 0, $2 - t }' "$LAB_TMP/load.from$1" |
 		cat - "$LAB_TMP/load.windows$1" | awk -v r="$2" -v burst="$3" -v from="$1" -v least="$4" '

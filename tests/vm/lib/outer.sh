@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# What of a host's IP header can be read outside? Needs topo/capture.sh.
+# Which fields of a host's IP header can be read outside? Needs topo/capture.sh.
 #
 #   capture_start wire s1 s2;  outer_vary host1 10.0.2.2;  capture_stop wire
 #   check "…" test "$(outer_headers wire | wc -l)" -eq 1
 
-# DSCP, ECN, hop limit, DF and flow label as a host may choose them, others in every packet; the
+# Varies DSCP, ECN, hop limit, DF and flow label, which a host may choose, with every packet; the
 # answers come with the same DSCP and ECN.
 outer_vary() { # namespace destination
 	local tos ttl=255 label=() df=dont
@@ -18,7 +18,7 @@ outer_vary() { # namespace destination
 			{ echo "# no answer to -Q $tos -t $ttl -M $df ${label[*]}"; return 1; }
 	done
 }
-# The outer headers of a capture's ESP without addresses, lengths and IPv4's id, each kind once.
+# Prints the outer headers of a capture's ESP without addresses, lengths and IPv4's id, each different one once.
 outer_headers() { # name
 	local f
 	for f in "$LAB_TMP/$1".*.pcap; do

@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 #
 # TCP from host to host through two limiters and ESP, as 93_pacing and 97_dctcp measure it. ESP has a
-# null cipher: software AES is no part of the question. Source after trays.sh and manual_sa.sh.
-# The hosts' cables delay (netem): on a DPU a host's socket hears that a packet was sent when the DPU
-# has it, not when it left the uplink, and netem is what makes the kernel forget the socket. Without
+# null cipher, because software AES is not measured. Source this after trays.sh and manual_sa.sh.
+# The hosts' cables delay (netem): on a DPU a host's socket learns that a packet was sent when the DPU
+# has received it, not when it left the uplink; netem makes the kernel forget the socket likewise. Without
 # it TCP would be held back by its own packets in fq, and nothing would ever be refused.
 
 pacing_policy() { # own number, other number, rate, mode, burst
@@ -72,8 +72,8 @@ pacing_counter() { # name in /proc/net/snmp or netstat: host 1's
 	in_ns host1 awk -v want="$1" '{ for (i = 2; i <= NF; i++) if (NR % 2) name[i] = $i; else if (name[i] == want) { print $i; exit } }' \
 		/proc/net/snmp /proc/net/netstat
 }
-# Sets share (of `rate`, in L2 bytes, of the last 6 s), and of all 8 s: retrans (segments), probes (of them
-# those that TCP sends where an answer takes longer than it did, tail loss probes).
+# Sets share (of `rate`, in L2 bytes, in the last 6 s), and for all 8 s: retrans (segments) and probes (how many of
+# these were tail loss probes, which TCP sends when an answer takes longer than before).
 pacing_tcp() { # label flows options-of-iperf3…
 	local retrans0 probes0 server
 	lab_bg server host2 iperf3 -s -1
@@ -90,7 +90,7 @@ pacing_tcp() { # label flows options-of-iperf3…
 	retrans=$(($(pacing_counter RetransSegs) - retrans0)) probes=$(($(pacing_counter TCPLossProbes) - probes0))
 	note "$1, $2 flow(s), $rate Mbit/s: $share of the limit, $retrans retransmissions ($probes tail loss probes)"
 }
-# The same, and what the limiter did: refused, marked, seen (packets as the hook sees them).
+# The same, and also what the limiter did: refused, marked, seen (packets as the hook sees them).
 pacing_limited() { # as pacing_tcp
 	local refused0 marked0 seen0 rc
 	refused0=$(pacing_frames peer-rate) marked0=$(pacing_frames pass-marked)
@@ -102,7 +102,7 @@ pacing_limited() { # as pacing_tcp
 	note "  $refused refused and $marked marked of $seen packets as the hook sees them"
 	return $rc
 }
-pacing_hosts() { # net.ipv4.tcp_…=value…: in both
+pacing_hosts() { # net.ipv4.tcp_…=value…: set in both
 	local n
 	for n in 1 2; do lab_sysctl host$n "$@" || return; done
 }

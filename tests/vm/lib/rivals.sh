@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# What others would limit with on DPU 1: the kernel forwards from the host port into an xfrm
-# interface (if_id 7), and one of these stands at the host port. Source after trays.sh.
+# Other limiters on DPU 1, for comparison: the kernel forwards from the host port into an xfrm
+# interface (if_id 7), and one of these is at the host port. Source this after trays.sh.
 
 OVS=/run/$LAB-ovs
 
-# An xfrm interface, its route, and forwarding; SAs are the caller's.
+# Makes an xfrm interface and its route, and lets the kernel forward; the caller makes the SAs.
 forward_up() { # dpu destination/len
 	lab_sysctl "$1" net.ipv4.ip_forward=1
 	ip_in "$1" link add x0 mtu 8000 type xfrm dev p0 if_id 7
@@ -19,7 +19,7 @@ forward_down() { # dpu
 }
 
 rate_words() { echo "rate ${1}mbit burst $2 conform-exceed drop/pipe"; }
-# Each: Mbit/s, burst in bytes, how many limits in a row (1: a destination's; 4: zone, port and node too).
+# Arguments of each: Mbit/s, burst in bytes, number of limits in a row (1: a destination's; 4: also zone, port and node).
 police_up() {
 	local i actions=''
 	for ((i = 1; i <= $3; i++)); do actions+=" action police $(rate_words "$1" "$2")"; done
@@ -47,8 +47,8 @@ nft_up() {
 }
 nft_down() { in_ns dpu1 nft delete table netdev rival; }
 
-# Open vSwitch between the host port and the DPU's own stack; 0 limits: its flow alone.
-# By a clock of instructions a process that waits for a disk sees minutes pass: hence an hour.
+# Open vSwitch between the host port and the DPU's own stack; 0 limits: only its flow.
+# By the clock of instructions, minutes pass while a process waits for a disk: hence a timeout of an hour.
 ovs_up() {
 	local i kbit=$(($2 * 8 / 1000)) match
 	modprobe openvswitch 2>/dev/null
@@ -62,7 +62,7 @@ ovs_up() {
 	ovs-vsctl --db="unix:$OVS/db.sock" --timeout=3600 add-br br0 -- \
 		set bridge br0 protocols=OpenFlow13,OpenFlow15 "other-config:hwaddr=\"$(tray_mac 1 2)\"" -- \
 		add-port br0 pf0hpf || return
-	# A flow may name one meter: a table for each, and the last one sends. In the kernel it is one flow again.
+	# A flow may name only one meter: so each has a table, and the last one sends. In the kernel it is one flow again.
 	match="priority=100,ip,in_port=pf0hpf,nw_src=10.0.1.0/24,nw_dst=10.0.2.0/24"
 	for ((i = 1; i <= $3; i++)); do
 		ovs-ofctl -O OpenFlow15 add-meter "$OVS/br0.mgmt" \

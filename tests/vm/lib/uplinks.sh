@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# Two trays with SAs by hand, of which the first has two uplinks. Needs topo/trays.sh, topo/manual_sa.sh, topo/mesh.sh.
+# Two trays with SAs made by hand; the first has two uplinks. Needs topo/trays.sh, topo/manual_sa.sh, topo/mesh.sh.
 pass_again() { passes 10.0.2.2 && passes fd00:2::2; }
 two_policy() { # this tray, its uplinks
 	cat <<-END
@@ -14,7 +14,7 @@ two_policy() { # this tray, its uplinks
 	  - { name: tray-$((3 - $1)), addresses: [10.0.$((3 - $1)).0/24, "fd00:$((3 - $1))::/64"], ipsec: { remote: 192.0.2.$((3 - $1)) }, grant: { rate: 10mbit } }
 	END
 }
-second_uplink() { # as s3 at the switch, no address of its own
+second_uplink() { # s3 at the switch, without an address of its own
 	lab_veth dpu1 p1 switch s3
 	ip_in switch link set s3 master br0
 	ip_in dpu1 link set p1 address "$(tray_mac 1 5)"
@@ -32,6 +32,6 @@ by_hand() {
 	sa_usable 1 "$(sa_if_id 1 tray-2)" 3
 	sa_usable 2 "$(sa_if_id 2 tray-1)" 3
 }
-sent_esp() { # capture port: ESP frames that came in there
+sent_esp() { # capture port: ESP frames that arrived there
 	tcpdump -nn -r "$LAB_TMP/$1.$2.pcap" 'ip proto 50' 2>/dev/null | wc -l
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034 # variables are for who sources this
-# Two trays with SAs made by hand between them, for what real programs do through the tunnel; and
-# a count of what arrives that bwlimit has no part in. Source after vm-testbed/topo/*.sh.
+# Two trays with SAs made by hand between them, for real programs that send through the tunnel; and
+# a count of what arrives, made without bwlimit. Source this after vm-testbed/topo/*.sh.
 
 workload_policy() { # own number, other number, rate, classes
 	local grant="grant: { rate: ${3}mbit, burst: ${WORKLOAD_BURST}b, mode: ${WORKLOAD_MODE:-shape} }"
-	# When an emulated guest stands still, what waited in fq leaves at once: little should.
+	# When an emulated guest pauses, all packets that waited in fq leave at once: only few should wait.
 	sa_tray_policy "$1" "$grant, accept: { rate: 1gbit }, classes: { $4 }" | sed 's/^heartbeat:.*/&\nhorizon: 10ms/'
 }
 WORKLOAD_BURST=150000
@@ -16,7 +16,7 @@ workload_up() { # rate of tray 1, of tray 2, classes
 	for n in 1 2; do
 		tray_attach $n --tunnel bwl0 --pace &&
 			tray_apply $n < <(workload_policy $n $((3 - n)) "${!n}" "$3") || return
-		# What a host receives is counted as frames of a wire.
+		# What a host receives is counted as frames on a cable.
 		in_ns dpu$n ethtool -K pf0hpf tso off gso off tx-udp-segmentation off >/dev/null
 		in_ns host$n ethtool -K h0 gro off
 	done
@@ -26,7 +26,7 @@ workload_up() { # rate of tray 1, of tray 2, classes
 	in_ns host1 ping -q -c 2 -W 5 10.0.2.2 >/dev/null
 }
 
-# Bytes that the tray's host has sent, as its DPU charged them to the grant of its one peer.
+# Bytes that the tray's host has sent, as its DPU charged them to the grant of its only peer.
 charged_at() { # tray
 	tray_ctl "$1" --json reasons |
 		jq '[.reasons[] | select(.port == "pf0hpf" and .reason == "pass") | .charged_bytes] | add // 0'
@@ -36,7 +36,7 @@ frames_of() { # tray reason: at its host port, so far
 		jq "[.reasons[] | select(.port == \"pf0hpf\" and .reason == \"$2\") | .frames] | add // 0"
 }
 
-# Frames that came into a host's device: tcpdump's time and length of each.
+# Records the frames that a host's device receives: time and length of each, by tcpdump.
 arrivals_start() { # name namespace (or '': the first) device filter
 	${2:+nsenter --net="/run/netns/$LAB-$2"} tcpdump -nn -tt -e -q -l -Q in -s 64 -B 16384 -i "$3" "$4" \
 		>"$LAB_TMP/$1.arrivals" 2>"$LAB_TMP/$1.arrivals.err" &
@@ -44,8 +44,8 @@ arrivals_start() { # name namespace (or '': the first) device filter
 	LAB_PIDS+=("$ARRIVALS_PID")
 	lab_wait_for 30 grep -q 'listening on' "$LAB_TMP/$1.arrivals.err"
 }
-# Sets arrived (bytes), lasted (s), and excess: the most by which any window passed more than
-# rate × T, in bytes. One pass: what would be in a bucket that leaks at the rate.
+# Sets arrived (bytes), lasted (s), and excess: the most bytes above rate × T that any window
+# passed. One pass: the fill of a bucket that leaks at the rate.
 arrivals_stop() { # name rate-in-mbit
 	lab_wait_for 20 capture_written "$ARRIVALS_PID" "$LAB_TMP/$1.arrivals.err"
 	lab_stop "$ARRIVALS_PID"
@@ -58,8 +58,8 @@ arrivals_stop() { # name rate-in-mbit
 			END { printf "%d %.3f %d\n", bytes, last - first, worst }')
 	note "$1: $arrived bytes in $lasted s, $(awk -v b="$arrived" -v t="$lasted" 'BEGIN { printf "%.2f", t ? b * 8e-6 / t : 0 }') Mbit/s of $2, worst window $excess bytes above"
 }
-# What the limit lets pass in the worst window: the burst, and what the horizon (10 ms) and a
-# guest whose two CPUs are emulated may delay: 50 ms.
+# What the limit lets pass above the rate in the worst window: the burst, and what the horizon (10 ms) and a
+# guest with two emulated CPUs may delay: 50 ms.
 burst_at() { # rate-in-mbit
 	echo $((WORKLOAD_BURST + $1 * 125000 * 60 / 1000))
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034 # variables are for who sources this
-# SAs and policies by iproute2, and what bwlimit makes of them, in the lab's DPU (lab.sh).
+# SAs and policies made by iproute2, and bwlimit's view of them, in the lab's DPU (lab.sh).
 
 XFRM=$LAB_BUILD/tests/harness/bwl-xfrm
 ME=192.0.2.1
 
-# Words of `ip xfrm`, for one line of a batch: direction, if_id, SPI, the other DPU.
+# Prints words of `ip xfrm` for one line of a batch: direction, if_id, SPI, the other DPU.
 words_sa() { # out|in if_id spi remote further…
 	local from=$ME to=$4 replay=''
 	[[ $1 == out ]] || from=$4 to=$ME replay='replay-window 64'
@@ -36,11 +36,11 @@ is() { # peer jq-condition on .tunnel
 	in_dpu "$CTL" peer show "$1" --json | jq -e ".tunnel | ($2)" >/dev/null
 }
 becomes() { lab_wait_for 20 is "$@"; } # peer condition
-says() { # jq-condition on a line of the watcher's
+says() { # jq-condition on a line of the watcher
 	jq -e "select($1)" <"$LAB_TMP/watch" >/dev/null 2>&1
 }
 alarms() { grep -q "$1" "$LAB_TMP/watch.err"; }
-track() { # peer: what `ipsec track` says of it
+track() { # peer: what `ipsec track` prints about it
 	in_dpu "$CTL" ipsec track --dry-run --json | jq -c ".peers[] | select(.peer == \"$1\")"
 }
 apply() { lab_policy_head < <(echo peers:; cat) | lab_apply; } # lines of peers on standard input
@@ -52,9 +52,9 @@ watch_up() {
 	WATCH=$LAB_PID
 	lab_wait_for 20 listens
 }
-# Sockets of XFRM (protocol 6) that listen to groups: port id, groups, drops and inode.
+# Finds sockets of XFRM (protocol 6) that listen to groups: port id, groups, drops and inode.
 listens() { in_dpu awk '$2 == 6 && $3 > 0 && $4 != "00000000"' /proc/net/netlink | grep -q .; }
-lost() { # news that the watcher's socket dropped
+lost() { # notifications that the watcher's socket dropped
 	in_dpu cat /proc/net/netlink | awk -v inodes="$(find "/proc/$WATCH/fd" -printf '%l\n' | tr -dc '0-9\n' | tr '\n' ' ')" '
 		BEGIN { split(inodes, a, " "); for (i in a) mine[a[i]] = 1 }
 		$2 == 6 && mine[$10] { n += $9 } END { print n + 0 }'
