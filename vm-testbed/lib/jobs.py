@@ -10,7 +10,7 @@ import shlex
 import subprocess
 import sys
 
-# What a test may take in all is for a machine that has nothing else to do.
+# Timeouts of tests are for an idle machine, so they are multiplied by this.
 PATIENCE = 3
 
 source, build, results, kernel, *wanted = sys.argv[1:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One TAP stream from the outputs of a run's jobs: results.py RESULTS. Exits 1 when one failed."""
+"""Prints one TAP stream made from the outputs of a run's jobs: results.py RESULTS. Exits 1 if a job failed."""
 import os
 import re
 import sys
