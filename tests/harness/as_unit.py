@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs a command with the rights that a systemd unit leaves it, without systemd: user, capabilities, groups, and
-the system calls that its filters allow. Its file system and its cgroup are not applied:
+the system calls that its filters allow. The unit's settings for file system and cgroup are not applied:
 vm-testbed/install starts the units themselves.
 
 as_unit.py UNIT-FILE COMMAND [ARG...], as root.
@@ -19,7 +19,7 @@ import seccomp
 CLONE_NEW = 0x7E020080
 SUID_SGID = 0o6000
 PROT_WRITE, PROT_EXEC = 2, 4
-# The number of the argument that has a file's mode, by system call.
+# Which argument has a file's mode, by system call.
 MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "mkdir": 1, "mkdirat": 2, "mknod": 1, "mknodat": 2, "open": 2, "openat": 3, "creat": 1}
 FAMILIES = {"AF_UNIX": 1, "AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16}
 # What these settings refuse in addition to SystemCallFilter= (systemd.exec(5)).
@@ -36,7 +36,7 @@ def settings(path):
 
 
 def calls(words):
-    """Names of system calls that words stand for; groups as systemd-analyze knows them."""
+    """Names of the system calls that the words mean; groups as systemd-analyze lists them."""
     found = set()
     for word in words.split():
         if word.startswith("@"):
@@ -84,7 +84,7 @@ def confine(unit):
             else:
                 f.add_rule(seccomp.ALLOW, call)
         except RuntimeError:
-            pass  # libseccomp does not know it, or not on this machine
+            pass  # unknown to libseccomp, or not a system call of this machine
     f.load()
 
 

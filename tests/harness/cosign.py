@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A witness that checks nothing: cosign.py NAME KEY.pem CHECKPOINT prints the checkpoint with its cosignature
-(c2sp.org/tlog-cosignature, version 1), and on standard error its key for verifiers. openssl signs."""
+"""A witness that checks nothing: cosign.py NAME KEY.pem CHECKPOINT prints the checkpoint with a cosignature
+(c2sp.org/tlog-cosignature, version 1), and on standard error the key for verifiers. openssl signs."""
 import base64
 import hashlib
 import subprocess

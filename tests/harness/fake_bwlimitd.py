@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Takes what bwlimit-sync hands over, in place of bwlimitd: fake_bwlimitd.py SOCKET FOLDER [TRAY]
+"""Receives what bwlimit-sync hands over, in place of bwlimitd: fake_bwlimitd.py SOCKET FOLDER [TRAY]
 
 Each document becomes FOLDER/NNNN-TYPE-NAME, numbered in order of arrival, and is accepted; one whose bytes begin with
 "forged" is refused. FOLDER/status, if it exists, is the status of bwlimitd; with TRAY it lists
@@ -40,7 +40,7 @@ def listed(name):
 
 
 def remember(ask, data):
-    """Its entry in the status, with the error if it is refused."""
+    """Adds the document to the status. Returns an error if it is refused, otherwise None."""
     payload = base64.b64decode(json.loads(data)["payload"])
     what, version = f"{ask['type']}/{ask['name']}", json.loads(payload)["version"]
     if listed(ask["name"]):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Answers the commands that bwlimit-sync asks bwlimitd for, in its place: fake_numbers.py SOCKET FOLDER
+"""Answers the commands that bwlimit-sync requests from bwlimitd, in its place: fake_numbers.py SOCKET FOLDER
 
 `bwlimit-ctl --json VERB …` is answered with FOLDER/VERB, which may be anything, or with an error if there is none."""
 import json

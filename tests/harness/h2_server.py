@@ -17,7 +17,7 @@ import h2.events
 MODE, CERT, KEY, CA = sys.argv[1:5]
 # StatusResponse: version 3.5.33, leader 5
 GOOD = b"\x12\x063.5.33\x20\x05"
-refused = False  # of "refused-once" and "refused-later", which answer as etcd does from then on
+refused = False  # for "refused-once" and "refused-later": once true, they answer like etcd
 OK = [(":status", "200"), ("content-type", "application/grpc")]
 
 
@@ -30,7 +30,7 @@ def frame(kind, flags, stream, payload):
 
 
 def answer(c, stream, sock):
-    """The answer to one call; flushes by itself if it waits."""
+    """Sends the answer to one call; a mode that waits flushes it first."""
     def flush():
         sock.sendall(c.data_to_send())
 
@@ -54,7 +54,7 @@ def answer(c, stream, sock):
         c.send_headers(stream, [(":status", "503"), ("content-type", "text/plain")], end_stream=True)
     elif MODE == "headers":
         c.send_headers(stream, OK)
-        # As trailers 8 MB in frames that never say they are the last (CONTINUATION floods).
+        # Trailers of 8 MB in frames of which none is marked as the last (a CONTINUATION flood).
         block = c.encoder.encode([(f"x-{i}", "y" * 1000) for i in range(16)])
         flush()
         sock.sendall(frame(1, 0, stream, block[:16000]))

@@ -21,7 +21,7 @@ def read(path):
 
 
 def load(folder):
-    """Each kind's schema with the fields included, so that nothing is looked up elsewhere."""
+    """Each kind's schema with its fields inlined, so that nothing has to be looked up elsewhere."""
     fields = json.loads(read(os.path.join(folder, "fields.json")))["$defs"]
     kinds = {}
     for name in sorted(os.listdir(folder)):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Frames that would fill a table of neighbours, with right checksums.
+"""Frames that would fill a table of neighbours, with valid checksums.
 
 neighbours.py DEV GATEWAY-MAC ask N        ARP and NS for the DPU's address, from N random sources each
 neighbours.py DEV GATEWAY-MAC to N         UDP from a peer to N random addresses of the host, each family

@@ -4,14 +4,14 @@
 
 power_cut.py FILE-SYSTEM LOG BASE SCRATCH MOUNTPOINT POWERCUT PUBLIC-KEY FINAL-LOG KEEP
 
-FILE-SYSTEM is what mount(2) calls it, LOG the log device, BASE the data device's image from before it was
-logged, SCRATCH a block device of its size that may be written, POWERCUT bwl-powercut, FINAL-LOG the audit
-log's file as it was in the end, KEEP where the image of the cut in the middle goes. Marks in the log say what
-had been released ("released,peer+a=1,node=2") and what was acknowledged of the audit log ("audited=7").
+FILE-SYSTEM is its name for mount(2), LOG the log device, BASE the data device's image before logging
+began, SCRATCH a writable block device of its size, POWERCUT bwl-powercut, FINAL-LOG the final audit
+log's file, KEEP the path for the image of the middle cut. Marks in the log say what
+had been released ("released,peer+a=1,node=2") and how much of the audit log was acknowledged ("audited=7").
 
-Cuts are made after each write, in the order in which the device had completed them (of a flush: what it
-made durable), and once for each stretch between two flushes as a disk with a cache leaves it: any of the
-writes in it, one of them torn at a sector. Prints a JSON object: what was tried, and all that was wrong.
+There is a cut after each write, in the order in which the device completed them (for a flush: what it
+made durable), and one for each stretch between two flushes, as a disk with a cache could leave it: any subset of the
+writes, one of them torn at a sector. Prints a JSON object: what was tried, and everything that was wrong.
 
 The log's format: Documentation/admin-guide/device-mapper/log-writes.rst of the kernel.
 """
@@ -113,7 +113,7 @@ class Judge:
             return self.bad(cut, "the ledger does not open:", found["error"])
         self.begun += found["how"] == "begun"
         if found["how"] == "set-aside" and not released:
-            self.closed += 1    # cut while it was made: nothing had been released
+            self.closed += 1    # cut while the ledger was being made: nothing had been released
         elif found["how"] != "found" and released:
             self.bad(cut, "the ledger was", found["how"], found.get("why", ""))
         for name, n in released.items():
@@ -147,8 +147,8 @@ def main():
     dice, judge, known = random.Random(int(os.environ.get("BWL_CUT_SEED", "1"))), Judge(), Known()
     with open(base, "rb") as f:
         image = bytearray(f.read())
-    cached = []                 # (offset, data) since the last flush, which a disk may lose
-    before = bytearray(image)   # as it was flushed last, with what is durable since
+    cached = []                 # (offset, data) since the last flush: a disk may lose these
+    before = bytearray(image)   # the state of the last flush, and what became durable since
     writes, kept = 0, None
     for at, (flags, offset, data) in enumerate(everything):
         if flags & MARK:

@@ -4,7 +4,7 @@
 
   prometheus.py FOLDER TEXT DASHBOARD RULES…
 
-TEXT is a program's metrics, once. It is served at /metrics to a private Prometheus (data in
+TEXT is one output of a program's metrics. It is served at /metrics to a private Prometheus (data in
 FOLDER, only on loopback), which evaluates RULES; then every query of every panel and of every variable of the
 Grafana dashboard must return something, and every recorded series must be there, within BWL_PATIENCE_S seconds. The lines are TAP's."""
 import http.server

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A program on a pseudo terminal: what its screen shows, and what keys do.
+"""Runs a program on a pseudo terminal, and checks what its screen shows and what keys do.
 
   pty_top.py COLUMNS ROWS STEPS COMMAND…
 
@@ -24,7 +24,7 @@ PATIENCE_S = 30
 
 
 class Screen:
-    """The terminal functions that a picture needs: text, home, to the end of a line, to the end of the screen."""
+    """The terminal functions that a picture needs: text, home, erase to the end of a line, and of the screen."""
 
     def __init__(self, columns, rows):
         self.size(columns, rows)
@@ -46,7 +46,7 @@ class Screen:
                 self.control(*m.groups())
                 text = text[m.end():]
             elif text[0] == "\x1b":
-                self.raw = text.encode()  # the rest of it comes
+                self.raw = text.encode()  # the rest of the sequence comes later
                 return
             else:
                 self.put(text[0])
@@ -87,7 +87,7 @@ class Program:
         self.master, slave = pty.openpty()
         self.size(columns, rows)
         self.before = termios.tcgetattr(slave)
-        self.slave = slave  # kept, to look at its modes when the program has gone
+        self.slave = slave  # kept open, to read its modes after the program has ended
         self.pid = os.fork()
         if not self.pid:
             os.close(self.master)
@@ -159,7 +159,7 @@ def main():
             good = good and os.waitstatus_to_exitcode(p.status) == int(arg or 0) and not s.other and not s.hidden \
                 and termios.tcgetattr(p.slave) == p.before
         if verb in ("wait", "gone", "first") and resized is not None:
-            s.wrapped, resized = resized, None  # a picture of the former size may have been on its way
+            s.wrapped, resized = resized, None  # a picture of the previous size may still have arrived
         bad += not good
         print(f"{'ok' if good else 'not ok'} - {step}")
         if not good:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""IPFIX from standard input as JSON lines, read by python3-ipfix: every data record. Fails if a message's
+"""Prints every data record of the IPFIX on standard input as a JSON line, read by python3-ipfix. Fails if a message's
 sequence number is not the number of data records before it (RFC 7011, 3.1)."""
 
 import ipaddress
@@ -26,7 +26,7 @@ OURS = """1 ChargedOctetDeltaCount unsigned64
 13 Why string
 14 SentAgain unsigned8
 15 WithheldFlowCount unsigned64"""
-# Of IANA's list, later than this reader's own.
+# From IANA's list, newer than this reader's own list.
 LATER = """352 layer2OctetDeltaCount unsigned64
 424 droppedLayer2OctetDeltaCount unsigned64
 426 ignoredLayer2OctetTotalCount unsigned64

@@ -20,7 +20,7 @@ for _ in range(n):
     try:
         s.sendall(data)
     except OSError:
-        pass  # hung up on already
+        pass  # the server has already hung up
     crowd.append(s)
 print("ready", len(crowd), flush=True)
 

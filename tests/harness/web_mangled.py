@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """web_mangled.py HOST PORT N: N requests with bytes changed, left out and inserted, each on a separate connection.
-Fails if hardly any is answered."""
+Fails if almost none is answered."""
 import random
 import socket
 import sys
