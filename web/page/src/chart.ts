@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A rate over time with its limit as a line, and the same as a table.
+// A rate over time, with its limit as a line; and the same numbers as a table.
 import type uPlot from 'uplot';
 import { h, text } from './dom';
 import { clock, count, rate } from './format';
@@ -8,7 +8,7 @@ export interface Series { time: number; bits: number | null; refused: number | n
 
 const TABLE_ROWS = 120;
 
-/** uPlot is a third of the page, and its first sight has no use for it: it comes with the first chart. */
+/** uPlot is a third of the page, and the first view does not need it: it is loaded with the first chart. */
 let Plot: typeof uPlot | null = null;
 let coming: Promise<void> | null = null;
 const fetchPlot = (): Promise<void> => (coming ??= import('uplot').then((m) => { Plot = m.default; }, () => { coming = null; }));
@@ -17,7 +17,7 @@ function color(name: string): string {
 	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** What a chart was drawn with; it is made anew where colours change. */
+/** The colour scheme of the charts; a chart is made anew when it changes. */
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 export class Chart {
@@ -31,12 +31,12 @@ export class Chart {
 	private points: Series[] = [];
 	private limit: number | null = null;
 	private seconds = false;
-	/** of the box, as the observer tells it: to read it lays the page out in the midst of an update */
+	/** of the box, as the observer reports it: reading it would force a layout in the middle of an update */
 	private width = 0;
 	private readonly watch: ResizeObserver;
 	private readonly redraw = (): void => this.draw(true);
 
-	/** name: what is drawn, for who cannot see it. */
+	/** name: what is drawn, for people who cannot see it. */
 	constructor(name: string, private height: number) {
 		this.box = h('div', { class: 'plot', 'aria-hidden': 'true' });
 		this.words = h('span', { class: 'plot-words' });
@@ -71,7 +71,7 @@ export class Chart {
 			void fetchPlot().then(() => Plot && this.box.isConnected && this.draw(true));
 			return;
 		}
-		// One point has no width: a minute before it is empty.
+		// One point has no width, so an empty minute is put before it.
 		const last = this.points.at(-1)?.time ?? Date.now() / 1000;
 		const points = this.points.length > 1 ? this.points : [{ time: last - 60, bits: null, refused: null }, this.points[0] ?? { time: last, bits: null, refused: null }];
 		const data: uPlot.AlignedData = [points.map((p) => p.time), points.map((p) => p.bits), points.map((p) => p.refused), points.map(() => this.limit)];
@@ -102,7 +102,7 @@ export class Chart {
 		}, data, this.box);
 	}
 
-	/** The newest first; seconds that are alike are not told twice. */
+	/** The newest first; equal seconds are listed only once. */
 	private fill(): void {
 		if (!this.details.open) {
 			this.body.replaceChildren();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is closed: why, since when, and the command that opens it; and what ends by itself, the soonest first.
+// What is closed, why, since when, and the command that opens it; and what ends by itself, the soonest first.
 import { clock, span, typed, until } from './format';
 import type { Fact } from './panels';
 import type { Row } from './peers';
 import type { Journal, N, Policy, S, Status } from './types';
 
-/** So many lines are read by somebody; the rest are in the table of peers. */
+/** Nobody reads more lines than this; the rest are in the table of peers. */
 const LINES = 12;
 
-/** The journal keeps the time of what people closed; the rest has it from its own clock. null: no document tells. */
+/** The journal has the times of closures by people; other closures have times of their own. null: no document has it. */
 const since = (at: S | undefined): string => (at ? `, since ${clock(at)}` : ', since when: not told');
 const grant = (peer: string): string | null => typed`bwlimit-ctl grant ${peer} reason WHY`;
 
@@ -40,12 +40,12 @@ export function closures(status: Status, journal: Journal | null, rows: Row[], p
 		else if (r.state === 'no-grant') add(r.peer, 'the policy grants it nothing', grant(r.peer), '', '');
 		else if (r.sa === 'down') add(r.peer, 'no SA: nothing passes, nor in the clear', 'bwlimit-ctl ipsec status');
 	}
-	// Prefixes of the names are theirs; others are of a journal that is older than its names, or that closes everything.
+	// If there are names, the prefixes are theirs. If there are none, the journal is from before journals had names, or closes everything.
 	if (revoked.size === 0 && journal?.prefixes.length) add(journal.prefixes.slice(0, 3).join(', '), `closed, ${journal.prefixes.length} prefix${journal.prefixes.length === 1 ? '' : 'es'}`, 'bwlimit-ctl journal show');
 	return cut(all, 'the filter “closed” of the peers has them');
 }
 
-/** Limits that people set: they hold over a reboot, and above the file. */
+/** Limits that people lowered: they hold over a reboot, even if the file has higher ones. */
 export function lowered(journal: Journal | null): Fact[] {
 	const of = journal?.limits ?? [];
 	return of.length === 0 ? [] : [['limits set by hand', of.slice(0, 3).map((l) => l.peer ?? `zone ${l.zone}`).join(', ') + (of.length > 3 ? ` and ${of.length - 3} more` : ''),

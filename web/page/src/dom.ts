@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Elements without a framework. Text is always a text node: no string becomes markup.
+// Elements, without a framework. Text is always a text node: no string becomes markup.
 
 type Child = Node | string | null | undefined | false;
 type Attrs = Record<string, string | number | boolean | null | undefined | ((e: never) => void)>;
@@ -15,7 +15,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attrs: Attrs = 
 	return e;
 }
 
-/** Changes what is there only where it differs: nothing else is laid out anew, nor read out again. */
+/** Writes a text only if it differs: otherwise nothing is laid out or read out again. */
 export function text(e: Element, to: string): void {
 	const first = e.firstChild;
 	if (first && first === e.lastChild && first.nodeType === Node.TEXT_NODE) {
@@ -33,7 +33,7 @@ export function attr(e: Element, name: string, to: string | null): void {
 	}
 }
 
-/** Elements of a parent, one for each item by its key, in the items' order; what stays is moved, never made anew. */
+/** Elements of a parent, one for each item by its key, in the items' order. An element of a remaining item is moved, never made anew. */
 export class Keyed<T> {
 	private made = new Map<string, HTMLElement>();
 
@@ -67,7 +67,7 @@ export class Keyed<T> {
 }
 
 let said = '';
-/** For screen readers, politely, and only when it is news. */
+/** Tells screen readers, politely, and only if it is new. */
 export function say(what: string): void {
 	if (what === said) return;
 	said = what;
@@ -75,7 +75,7 @@ export function say(what: string): void {
 	if (e) e.textContent = what;
 }
 
-/** A command to type, with a button that copies it. This page can change nothing by itself. */
+/** A command to type, with a button that copies it. The page itself can change nothing. */
 export function commandLine(line: string): HTMLElement {
 	const button = h('button', { type: 'button', class: 'copy', 'aria-label': `Copy: ${line}` }, 'copy');
 	button.addEventListener('click', async () => {
@@ -84,7 +84,7 @@ export function commandLine(line: string): HTMLElement {
 			await navigator.clipboard.writeText(line);
 			done = true;
 		} catch {
-			// Not on a secure origin, or not allowed: selected, so that Ctrl+C takes it.
+			// The origin is not secure, or copying is not allowed: the command is selected, so that Ctrl+C copies it.
 			getSelection()?.selectAllChildren(code);
 		}
 		text(button, done ? 'copied' : 'Ctrl+C');

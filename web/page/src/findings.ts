@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What needs somebody: now (red), today (amber), or is worth a note. Worst first; each with what it means and what to type.
+// What needs attention: now (red), today (amber), or as a note. Worst first; each with its meaning and the command to type.
 import { bytes, clock, count, order, percent, rate, span, typed, until } from './format';
 import type { Row } from './peers';
 import { LONG_S } from './theft';
@@ -14,7 +14,7 @@ export interface Finding {
 	means: string;
 	command: string | null;
 	peer?: string;
-	/** bytes that left, of what looks like a theft */
+	/** bytes that have left, of a suspected theft */
 	gone?: number;
 }
 
@@ -22,32 +22,32 @@ export interface Facts {
 	api: Api | null;
 	status: Status | null;
 	verify: Verify | null;
-	/** since it was made, milliseconds */
+	/** its age in milliseconds */
 	verifyAge: number | null;
-	/** why the newest status or top could not be had */
+	/** why the newest status or top could not be read */
 	unread: ErrorDocument['error'] | null;
 	/** why there is no newest verify */
 	verifyWhy: string | null;
-	/** milliseconds since the stream was closed or refused; null: it is there */
+	/** milliseconds since the stream was closed or refused; null: it is open */
 	broken: number | null;
 	rows: Row[];
 	policy: Policy | null;
-	/** why the newest policy could not be had; what is held is an older one, or none */
+	/** why the newest policy could not be read; `policy` is an older one, or null */
 	policyWhy: string | null;
 	ipsec: Ipsec | null;
 	reasons: Reason[] | null;
 	log: Log[] | null;
 	audit: Audit | null;
-	/** this browser's clock against the DPU's, seconds; null: not known */
+	/** this browser's clock minus the DPU's, in seconds; null: unknown */
 	skew: number | null;
 }
 
-/** A browser begins a stream that broke anew by itself within 3 s. */
-/** Levels of a line that somebody must look at now. */
+/** Levels of a line that needs attention now. */
 export const ALARMS: ReadonlySet<string> = new Set(['emergency', 'alert', 'critical']);
+/** A browser opens a broken stream again by itself within 3 s. */
 const BROKEN_MS = 5000;
 const DAY = 86400;
-/** bwlimit-verify.timer makes one each five minutes: so old, it does not run. */
+/** bwlimit-verify.timer makes one every five minutes: if the newest is this old, the timer does not run. */
 const VERIFY_OLD_MS = 1_800_000;
 
 const RANK: Record<Level, number> = { now: 0, today: 1, note: 2 };
@@ -79,7 +79,7 @@ function ofStatus(s: Status, policy: Policy | null): Finding[] {
 		if (!port.present) add(`port ${port.port}`, 'now', `Port ${port.port} is gone`, 'Its device is not there.', 'bwlimit-load status');
 	}
 	const beats = s.heartbeat_ends_in_s;
-	// Grants are at their floors by a clamp or a lease as well, and end by the lease where that is sooner: bwlimitd need not be silent.
+	// A clamp or a lease also puts grants at their floors, and a lease may end sooner than the heartbeat: then bwlimitd need not be silent.
 	const ended = s.lease?.state === 'ended' || s.lease?.state === 'never';
 	const byLease = ended || (s.lease?.ends_in_s != null && beats != null && s.lease.ends_in_s <= beats + 1);
 	if (s.policy_in_force && policy?.heartbeat_s != null && !s.clamped && !byLease) {
@@ -110,17 +110,17 @@ function ofStatus(s: Status, policy: Policy | null): Finding[] {
 	return f;
 }
 
-/** Four fifths of its volume. */
+/** Four fifths of its volume are used. */
 export const mostUsed = (r: Pick<Row, 'usedShare'>): boolean => (r.usedShare ?? 0) >= 0.8;
-/** Sends now, near its limit or refused: whoever is quiet spends nothing now, however much is spent. */
+/** It sends now, near its limit or refused: a quiet peer spends nothing now, however much it has spent. */
 const sends = (r: Row): boolean => (r.share ?? 0) >= 0.5 || (r.dropped ?? 0) > 0;
-/** An exit whose history says that it was near its limit for long, and the run is not over, whatever this very second says;
- * or one at its limit now with most of its volume used. */
+/** An exit that by its history has been near its limit for long, in a run that is not over, whatever the current second says;
+ * or an exit that is at its limit now and has used most of its volume. */
 export function theft(r: Row): boolean {
 	if (!r.exit || r.state !== 'live') return false;
 	return (r.run !== null && r.run.seconds >= LONG_S) || (r.atLimit && sends(r) && mostUsed(r));
 }
-/** How near its limit a run was, in words. */
+/** In words, how near its limit a run was. */
 function nearWords(r: Row): string {
 	const share = r.run && r.limit ? (8 * r.run.bytes) / r.run.seconds / r.limit : 1;
 	return share >= 0.9 ? 'at its limit' : `at ${percent(share)} of its limit`;
@@ -169,7 +169,7 @@ function ofPeer(r: Row): Finding[] {
 	return f;
 }
 
-/** A grant as it was, for a day more. */
+/** The same grant for one more day. */
 const grantAgain = (peer: string): string | null => typed`bwlimit-ctl grant ${peer} for 1d reason WHY`;
 
 const SUSPICIOUS: Record<string, [string, string]> = {
@@ -190,7 +190,7 @@ function ofReasons(reasons: Reason[]): Finding[] {
 	});
 }
 
-/** The newest sign that nobody has acknowledged; else the newest, with who said why. */
+/** The newest sign that nobody has acknowledged; if there is none, the newest one, with who acknowledged it and why. */
 function ofSigns(log: Log[]): Finding[] {
 	const signs = log.filter((l) => l.event === 'tamper' && ALARMS.has(l.level));
 	const open = signs.filter((l) => !l.acknowledged);
@@ -205,7 +205,7 @@ function ofSigns(log: Log[]): Finding[] {
 		command: 'bwlimit-ctl audit show' }];
 }
 
-/** One line for each check that is not ok, of however many things; but what the status said of the same is said in more words. */
+/** One line for each check that is not ok, however many things it is about; none if the status already says more about the same. */
 function ofVerify(checks: Check[], said: Finding[]): Finding[] {
 	const by = new Map<string, Check[]>();
 	const has = (key: string): boolean => said.some((f) => f.key === key);
@@ -220,7 +220,7 @@ function ofVerify(checks: Check[], said: Finding[]): Finding[] {
 	});
 }
 
-/** Somebody checked the promises lately, and all held. */
+/** The promises were checked recently, and all held. */
 export function verified(verify: Verify | null, ageMs: number | null, error: unknown): boolean {
 	return verify !== null && verify.ok && error === null && ageMs !== null && ageMs <= VERIFY_OLD_MS;
 }
@@ -244,7 +244,7 @@ export function findings(f: Facts): Finding[] {
 		all.push({ key: 'stream', level: 'now', what: 'The stream of numbers is closed', since: `for ${span(Math.floor(f.broken / 1000))}`,
 			means: 'What moves here stands still: bwlimit-web is gone, or has 32 streams already. Limits hold without it: they are in the kernel.', command: 'systemctl status bwlimit-web' });
 	if (f.status) all.push(...ofStatus(f.status, f.policy));
-	// Without one in force there is none to read, which is said above.
+	// If no policy is in force there is none to read; a line above says that.
 	if (f.policyWhy !== null && f.status?.policy_in_force !== false)
 		all.push({ key: 'no-exits', level: 'now', what: 'The policy cannot be read: exits are not known', since: null,
 			means: `${f.policyWhy}. ${f.policy ? 'What this page calls an exit is of the policy it read before.' : 'Every peer counts as an exit here until it can be read.'}`, command: 'bwlimit-ctl policy show' });
@@ -266,7 +266,7 @@ export function findings(f: Facts): Finding[] {
 	return all.sort((a, b) => RANK[a.level] - RANK[b.level]);
 }
 
-/** The one line above all: word, and how many need somebody. */
+/** The line above all others: a word, and how many findings need attention. */
 export function verdict(list: Finding[], verified: boolean): { level: Level | 'well'; words: string } {
 	const now = list.filter((f) => f.level === 'now').length;
 	const today = list.filter((f) => f.level === 'today').length;

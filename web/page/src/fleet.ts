@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page of a fleet: the same head, one table of trays by pages of the server, what goes out, who has to sign.
+// The page of a fleet: the same head, one table of trays paged by the server, rollouts, pending signatures.
 import { Chart, chartKey } from './chart';
 import { attr, commandLine, h, text } from './dom';
 import { type Finding, verdict } from './findings';
@@ -14,7 +14,7 @@ import type { Api, ErrorDocument, Exfil, FleetClosures, FleetPending, FleetRollo
 import { Rounds, type View } from './view';
 
 const PAGE = 50;
-/** What needs somebody does not depend on the rows that are shown: asked for by itself, of the whole fleet. */
+/** What needs attention does not depend on the rows shown: it is requested separately, for the whole fleet. */
 const WORST = 'fleet-status?limit=20&sort=worst';
 /** Columns by which the server sorts all trays. */
 const ORDERS: Record<string, string> = { tray: 'name', rate: 'passed', drops: 'dropped' };
@@ -39,11 +39,11 @@ function trayWhy(t: Tray): string {
 	return words.filter(Boolean).join('; ') || DASH;
 }
 
-/** Whose word its status is. */
+/** Who vouches for its status. */
 const trayWord = (t: Tray): string => ({ signed: 'its status is signed', unsigned: 'its status is not signed: its certificate’s word', refused: 'its status is refused: what it said before is shown', unjudged: 'nobody can judge its status: enrol it anew', late: 'its status is late: somebody holds it back, or a clock is wrong' })[t.status_signature ?? ''] ?? 'no status is known';
 
 const usedShare = (s: Sum): number | null => (s.volume_bytes && s.used_bytes !== null ? s.used_bytes / s.volume_bytes : null);
-/** What is late, old or closed is looked at first; who has an alarm loses his grants. */
+/** A tray that is late, old or closed is looked at first; a tray with an alarm loses its grants. */
 const lookAt = (t: Tray): string | null => typed`bwlimit-ctl --fleet status --tray ${t.tray}`;
 const revokeTray = (t: Tray): string | null => typed`bwlimit-ctl --fleet revoke --tray ${t.tray} --key YOUR.pem`;
 
@@ -192,7 +192,7 @@ export class FleetPage implements View {
 			add('certificates', left !== null && left < 3 * 86400 ? 'now' : 'today', `${count(f.ending_certificate_count)} certificate${f.ending_certificate_count === 1 ? ' ends' : 's end'} within 30 days`,
 				`First that of ${f.first_certificate_tray ?? DASH}: ${left !== null && left < 0 ? 'it has ended' : `in ${span(left)}`}. Without one its tray is asked nothing; the store may take the same one.`, null);
 		}
-		// Where it still goes out in stages, those that it has not reached are no news.
+		// While it still goes out in stages, trays that it has not reached yet are expected.
 		const going = rollouts.some((r) => r.phase === 'going');
 		if (f.late_count > 0) add('late', going ? 'note' : 'today', `${count(f.late_count)} of ${count(f.tray_count)} have an older version of their policy`,
 			going ? 'One goes out in stages: not all of them have been reached yet.' : 'None goes out in stages: they have not taken it, or another tray says more than it has.', 'bwlimit-ctl --fleet status --sort worst');
@@ -233,7 +233,7 @@ export class FleetPage implements View {
 		if (document.activeElement !== this.label && this.label.value !== here('label')) this.label.value = here('label');
 	}
 
-	/** By each key of the labels that the fleet has. */
+	/** Groups by each key of the fleet's labels. */
 	private drawGroups(f: FleetStatus | null): void {
 		const keys = [...new Set([here('group'), ...(f?.sums ?? []).flatMap((s) => (s.group_kind === 'label' ? [s.group.split('=')[0]] : []))])].filter(Boolean).sort();
 		if (this.group.dataset.keys !== keys.join('\n')) {
@@ -243,7 +243,7 @@ export class FleetPage implements View {
 		if (this.group.value !== here('group')) this.group.value = here('group');
 	}
 
-	/** The tray that was chosen: what is wrong, and what to type. Its own page is at its own bwlimit-web. */
+	/** The chosen tray: what is wrong, and what to type. Its own page is served by its own bwlimit-web. */
 	private drawOne(t: Tray | null): void {
 		attr(this.tray, 'hidden', t ? null : '');
 		const says = t ? `${t.tray} ${trayWhy(t)} ${trayWord(t)}` : '';
@@ -254,7 +254,7 @@ export class FleetPage implements View {
 			h('a', { href: link({ tray: '' }) }, 'close')), h('div', { class: 'beside' }, ...lines.filter((l) => l !== null).map((l) => commandLine(l))));
 	}
 
-	/** Of all trays, by the server; names as far as rows of them are here. */
+	/** Counts over all trays, made by the server; names only of trays whose rows are here. */
 	private drawVersions(f: FleetStatus | null, rows: Tray[]): void {
 		const lines: Fact[] = [];
 		if (f) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Parts of the fleet's page: what goes out in stages and how its trays fare; what waits for signatures, and what it widens;
-// what is closed where, and who has not taken which document.
+// Parts of the fleet's page: rollouts in stages and the health of their trays; documents that wait for signatures, and what they widen;
+// what is closed where, and which tray has not taken which document.
 import { Keyed, attr, commandLine, h, text } from './dom';
 import type { Finding } from './findings';
 import { DASH, bytes, clock, count, order, span, typed } from './format';
@@ -8,7 +8,7 @@ import { Facts } from './panels';
 import { mark } from './table';
 import type { Closure, FleetClosures, FleetRollouts, Lacking, Pending, Rollout } from './types';
 
-/** What a leader has not judged for so long nobody judges: it says so each half minute. */
+/** If a leader has not judged a rollout for this long, nobody judges it: a leader does so every half minute. */
 const JUDGED_MS = 150_000;
 const WORDS = 6;
 const DONE = 2;
@@ -45,7 +45,7 @@ export function rolloutFindings(list: Rollout[], now: Date): Finding[] {
 	});
 }
 
-/** Stages as a bar: as wide as the part of the trays that each brings; the words beside it say the same. */
+/** Stages as a bar: each as wide as the part of the trays that it adds; the words beside it say the same. */
 function drawStages(e: HTMLElement, r: Rollout): void {
 	const says = JSON.stringify([r.stage_percents, r.percent, r.phase]);
 	attr(e, 'hidden', r.phase === 'going' && r.stage_percents.length ? null : '');
@@ -60,7 +60,7 @@ function drawStages(e: HTMLElement, r: Rollout): void {
 
 export class RolloutsPanel {
 	readonly element: HTMLElement;
-	/** versions in force: below what goes out */
+	/** versions in force: below the rollouts */
 	readonly versions = new Facts('versions', 'In force', 'no tray has said', true);
 	private readonly none = h('p', { class: 'empty' });
 	private readonly list: Keyed<Rollout & { level: string; now: Date }>;
@@ -124,7 +124,7 @@ const CLOSURES = 40;
 const lackWords = (l: Lacking): string =>
 	`${l.document} ${l.lack === 'missing' ? 'has not come to' : 'was refused by'} ${count(l.tray_count)} tray${l.tray_count === 1 ? '' : 's'}: ${l.tray_names.join(', ')}${l.tray_count > l.tray_names.length ? ` and ${count(l.tray_count - l.tray_names.length)} more` : ''}`;
 
-/** What was published this moment is lacking, too: red it is by the alarm `withheld`, a minute later. */
+/** A document that was just published is lacking, too: so only the alarm `withheld`, a minute later, makes this red. */
 export function lackFindings(list: Lacking[]): Finding[] {
 	return list.map((l) => ({ key: `lack ${l.lack} ${l.document}`, level: 'today', what: `${l.document} ${l.lack === 'missing' ? 'not acknowledged' : 'refused'} by ${count(l.tray_count)}`, since: null,
 		means: `${l.tray_names.join(', ')}${l.tray_count > l.tray_names.length ? ' and more' : ''}${l.lack === 'missing' ? ': a signed time names it, and it did not come. After offline_for they are at their floor.' : ''}`,

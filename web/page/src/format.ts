@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Numbers as people read them. What is not known is a dash, never 0.
+// Numbers as people read them. Unknown is a dash, never 0.
 
 export const DASH = '–';
 type Maybe = number | null | undefined;
@@ -26,7 +26,7 @@ export const rate = (bits: Maybe): string => (bits == null ? DASH : scaled(bits,
 /** Decimal: 1 GB is 1 000 000 000 bytes. */
 export const bytes = (n: Maybe): string => (n == null ? DASH : scaled(n, BYTES));
 export const count = (n: Maybe): string => (n == null ? DASH : Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ' '));
-/** Of parts: where one is not known, neither is the whole. */
+/** The sum of parts: unknown if one of them is unknown. */
 export const total = (of: Maybe[]): number | null => of.reduce<number | null>((n, x) => (n === null || x == null ? null : n + x), 0);
 export const percent = (share: Maybe): string =>
 	share == null ? DASH : share > 0 && share < 0.01 ? '< 1 %' : `${Math.floor(share * 100)} %`;
@@ -52,7 +52,7 @@ export function span(s: Maybe): string {
 	return rest > 0 && first < 100 ? `${first} ${word} ${rest} ${next[1]}` : `${first} ${word}`;
 }
 
-/** Until something: "in 2 h", "2 h ago"; null is what it says for "never ends". */
+/** The time until something: "in 2 h", "2 h ago"; for null, the words for "never ends". */
 export function until(s: Maybe, never = DASH): string {
 	if (s == null) return never;
 	return s < 0 ? `${span(s)} ago` : `in ${span(s)}`;
@@ -63,7 +63,7 @@ export const ago = (ms: Maybe): string => (ms == null ? DASH : ms < 1000 ? 'just
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
-/** The time of day of this browser's time zone, with the date where it is another day's. */
+/** The time of day in this browser's time zone, with the date if it is another day. */
 export function clock(at: Date | string | number | null | undefined, seconds = false): string {
 	if (at == null) return DASH;
 	const d = new Date(at);
@@ -73,19 +73,19 @@ export function clock(at: Date | string | number | null | undefined, seconds = f
 	return `${day}${two(d.getHours())}:${two(d.getMinutes())}${seconds ? `:${two(d.getSeconds())}` : ''}`;
 }
 
-/** A word for a POSIX shell. null: it has characters that no command to type should have. */
+/** A word quoted for a POSIX shell. null: it has characters that no command to type should have. */
 export function word(s: string): string | null {
 	if (s === '' || s.startsWith('-') || /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/.test(s)) return null;
 	return /^[A-Za-z0-9_.:/@%+=,-]+$/.test(s) ? s : `'${s.replace(/'/g, `'\\''`)}'`;
 }
 
-/** The command at the beginning of what a document's `todo` says in words; null: it begins with none. */
+/** The command at the beginning of a document's `todo`; null: it does not begin with a command. */
 export function order(todo: string | null | undefined): string | null {
 	const first = todo?.split(/[;,(\n]|: /)[0].trim() ?? '';
 	return /^(bwlimit-[a-z]+|systemctl|sysctl|modprobe|ip|ethtool|tc|chronyc) /.test(first) ? first : null;
 }
 
-/** typed`bwlimit-ctl revoke ${peer}`: names quoted; null where a name cannot be. */
+/** typed`bwlimit-ctl revoke ${peer}`: with names quoted; null if a name cannot be. */
 export function typed(parts: TemplateStringsArray, ...names: string[]): string | null {
 	const quoted = names.map(word);
 	return quoted.includes(null) ? null : parts.reduce((all, part, i) => all + (quoted[i - 1] ?? '') + part);

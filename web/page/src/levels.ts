@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What holds a peer, or all of them: rates and volumes with what is used of them and what is left.
+// What limits a peer, or all peers: rates and volumes, with what is used of them and what is left.
 import { Keyed, attr, h, text } from './dom';
 import { DASH, bytes, percent, rate, span } from './format';
 import { bar } from './table';
 import type { Limit, N, Peer, Policy, Top, Volume } from './types';
 
 export interface Level {
-	/** as `usage` names it */
+	/** its name in `usage` */
 	key: string;
 	name: string;
 	limit: Limit | null;
@@ -21,13 +21,13 @@ const COLUMNS: [string, string][] = [
 	['left', 'Of the volume, before nothing more leaves'],
 ];
 
-/** A table of them; its bars have their figures beside them. */
+/** A table of limits; the figures are beside the bars. */
 export class Levels {
 	readonly element: HTMLElement;
 	private readonly list: Keyed<Level>;
 	private from = '';
 
-	/** windows: there is room for the time that a volume is for; else it is a tooltip */
+	/** windows: show a volume's window in the table; otherwise it is a tooltip */
 	constructor(name: string, windows = true) {
 		const body = h('tbody');
 		this.element = h('div', { class: 'scroll levels', tabindex: 0, role: 'region', 'aria-label': name }, h('table', {}, h('caption', { class: 'hidden-text' }, name),
@@ -43,7 +43,7 @@ export class Levels {
 			text(left, volume === null || l.used === null ? DASH : bytes(Math.max(0, volume - l.used)));
 		});
 	}
-	/** from: their documents, with their age */
+	/** from: the documents that the levels come from, with their age */
 	set(levels: Level[], from: string): void {
 		this.from = from;
 		attr(this.element, 'title', from);
@@ -53,7 +53,7 @@ export class Levels {
 
 const rateShare = (l: Level): N => (l.now !== null && l.limit?.rate_bits_per_second ? l.now / l.limit.rate_bits_per_second : null);
 const usedShare = (l: Level): N => (l.used !== null && l.limit?.volume_bytes ? l.used / l.limit.volume_bytes : null);
-/** Four fifths of it are taken: those come first, where there are more than fit. */
+/** Four fifths of it are used: these come first if there are more than fit. */
 export const isTight = (l: Level): boolean => Math.max(rateShare(l) ?? 0, usedShare(l) ?? 0) >= 0.8;
 
 /** used: the documents' volumes */
@@ -61,17 +61,17 @@ export function level(key: string, name: string, limit: Limit | null, now: N, us
 	return { key, name, limit, now, used: used?.find((v) => v.limit_key === key)?.used_bytes ?? null };
 }
 
-/** What single host ports may send to a peer (`ports`). who: how the peer is called there. */
+/** What single host ports may send to a peer (`ports`). who: the peer's name there. */
 export function ofPorts(p: Peer, used: Volume[] | null, who = 'it'): Level[] {
 	return p.ports.map((t) => level(`tenant ${p.peer}/${t.port}`, `port ${t.port} to ${who}`, t.limit, null, used));
 }
 
-/** What may arrive from it, where that has a volume. */
+/** What may arrive from it, if that has a volume. */
 export function ofAccept(p: Peer, used: Volume[] | null, who = 'it'): Level[] {
 	return p.accept?.volume_bytes == null ? [] : [level(`accept ${p.peer}`, `arriving from ${who}`, p.accept, null, used)];
 }
 
-/** Of all peers those of them whose volume is nearly used: so many, the most used first. */
+/** Of all peers, those whose volume is nearly used: at most so many, the most used first. */
 export function nearlyUsed(policy: Policy, used: Volume[] | null, most: number): Level[] {
 	return (used ?? []).flatMap((v) => {
 		const [, peer] = /^(?:tenant|accept) ([^/]+)/.exec(v.limit_key) ?? [];
@@ -80,7 +80,7 @@ export function nearlyUsed(policy: Policy, used: Volume[] | null, most: number):
 	}).sort((a, b) => (usedShare(b) ?? 0) - (usedShare(a) ?? 0)).slice(0, most);
 }
 
-/** What peers share, inner to outer: zones, host ports, the node. passed: of zones, in the last second. of: only what is around that one. */
+/** The limits that peers share, inner to outer: zones, host ports, the node. passed: by zone, in the last second. of: only those that apply to this peer. */
 export function shared(policy: Policy, top: Top | null, passed: Map<string, N>, used: Volume[] | null, of: Peer | null = null): Level[] {
 	const all = top?.passed_bits_per_second ?? null;
 	const one = policy.host_ports.length === 1;

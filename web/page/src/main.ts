@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The frame around every page: who this is, how old it is, pause, keys.
+// The frame around every page: name, age of the numbers, pause, keys.
 import { attr, h, say, text } from './dom';
 import { verified as isVerified } from './findings';
 import { FleetPage } from './fleet';
@@ -72,7 +72,7 @@ function route(): void {
 	render();
 }
 
-/** A stream with a document that is not served would be refused as a whole; one that the browser gave up is begun anew. */
+/** A stream that includes an unserved document would be refused as a whole. A stream that the browser gave up is opened again. */
 function ask(): void {
 	const wanted = (view?.streams() ?? []).filter((d) => api?.documents.includes(d));
 	if (wanted.length) store.listen(wanted);
@@ -91,14 +91,14 @@ function render(): void {
 	text(verified, api?.scope === 'fleet' ? '' : !verify || age === null ? 'not verified here'
 		: !verify.ok ? `verify FAILS ${ago(age)}` : isVerified(verify, age, store.error('verify')) ? `verified ${ago(age)}` : `not verified for ${span(Math.floor(age / 1000))}`);
 	const silence = store.silence() / 1000;
-	// A fleet is asked each 5 s, a node says something each second.
+	// A fleet is asked every 5 s; a node sends something every second.
 	const quiet = api?.scope === 'fleet' ? 8 : 3;
 	if (silence < quiet) heard = new Date(Date.now() - silence * 1000);
 	text(beat, store.paused ? `paused at ${clock(heard, true)}` : silence > quiet ? `silent ${span(Math.floor(silence))}` : `● ${clock(heard, true)}`);
 	attr(document.documentElement, 'data-stale', silence > quiet || store.paused ? '' : null);
 	const words = silenceWords(store, heard);
 	attr(stale, 'hidden', words === null ? '' : null);
-	// Only the first time it says so aloud: the seconds that follow are no news.
+	// Only the first time is read out: the seconds that follow are not new.
 	if (words !== null) text(stale, words);
 	view?.render();
 	if (view && document.title !== view.title) document.title = view.title;
@@ -124,7 +124,7 @@ function tick(): void {
 	}
 	if (!store.paused) {
 		ask();
-		// Ages go on by themselves; where something new was drawn in this second they did.
+		// Ages advance by themselves; if something new was drawn in this second, they already have.
 		if (!document.hidden && !drawn) render();
 		drawn = false;
 	}

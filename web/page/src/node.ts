@@ -20,24 +20,24 @@ import { Rounds, type View } from './view';
 export const EXFIL = 'exfil?size=1000000000000';
 const LIVE = ['status', 'top', 'reasons', 'usage', 'grants', 'ipsec-status'];
 const SHOWN_S = 900;
-/** Peers whose history is asked for, the worst first: each costs the DPU a query a minute, or in two where it is quiet. */
+/** Peers whose history is requested, the worst first: each costs the DPU a query per minute, or every two minutes if it is quiet. */
 const HISTORIES = 20;
-/** Of these, so many at least are asked for what was refused in the last hour. */
+/** At least so many of these are chosen for what was refused in the last hour. */
 const REFUSERS = 8;
-/** Lines for volumes that concern one peer, among the budgets. */
+/** Lines among the budgets for volumes that concern a single peer. */
 const PEER_BUDGETS = 8;
 
 const HOUR_OF: [string, string] = ['1h', '1m'];
-/** Asked of whose theft began before that hour, and of whose volume most is used. */
+/** Requested for peers whose theft began before that hour, and for those that have used most of their volume. */
 const DAY_OF: [string, string] = ['24h', '10m'];
-/** What left before the page was opened: what its chart shows. */
+/** What left before the page was opened, for the chart. */
 const BEFORE: [string, string] = ['15m', '10s'];
 const NEARLY_HOUR_S = 3300;
 
 export const peerPath = (peer: string): string => `peer?name=${encodeURIComponent(peer)}`;
 export const historyPath = (peer: string, since: string, step: string): string => `history?peer=${encodeURIComponent(peer)}&since=${since}&step=${step}`;
 
-/** Not streamed: the newest result can be word for word that before it, and only its age tells that somebody looked. */
+/** Not streamed: the newest result can equal the previous one word for word, and only its age shows that somebody checked. */
 export const VERIFY_MS = 15_000;
 const DAY_MS = 86_400_000;
 
@@ -74,12 +74,12 @@ export class NodePage implements View {
 	private readonly samples = new Samples();
 	private live: Series[] = [];
 	private past: Series[] = [];
-	/** as drawn last; null: not known yet */
+	/** as last drawn; null: not known yet */
 	private all: Row[] | null = null;
 	private histories: (History | null)[] = [];
 	private lastTop = '';
 	private asked: string[] = [];
-	/** refused something since attach, the most first; null: not known */
+	/** peers of which something was refused since attach, the most first; null: unknown */
 	private refusers: string[] | null = null;
 	private lastStats: Stats | null = null;
 
@@ -146,7 +146,7 @@ export class NodePage implements View {
 		const worst = all.filter((r) => (r.dropped ?? 0) > 0 || (r.share ?? 0) > 0.5 || (r.usedShare ?? 0) > 0.5)
 			.sort((a, b) => Number(b.exit) - Number(a.exit) || (b.dropped ?? 0) - (a.dropped ?? 0) || (b.share ?? 0) - (a.share ?? 0)).map((r) => r.peer);
 		const urgent = new Set(worst);
-		// A peer of which nothing was refused since attach had nothing refused in the last hour: nobody needs to ask.
+		// If nothing of a peer was refused since attach, nothing was refused in the last hour: no request is needed.
 		const known = new Set(all.map((r) => r.peer));
 		const stats = this.store.get<Stats>('stats');
 		if (stats && stats !== this.lastStats) {
@@ -157,8 +157,8 @@ export class NodePage implements View {
 		}
 		const refusers = this.refusers ?? [];
 		const exits = all.filter((r) => r.exit).map((r) => r.peer);
-		// Who was asked about stays so while he is there and there is room: his refusals of this hour do not end with the moment.
-		// Then exits that look quiet at this moment: a theft in bursts is only seen in their history.
+		// A peer stays in the list while it exists and there is room: its refusals of this hour do not end with this moment.
+		// Then come exits that look quiet at this moment: only their history shows a theft in bursts.
 		this.asked = [...new Set([...worst, ...refusers.slice(0, REFUSERS), ...this.asked.filter((p) => known.has(p)), ...exits, ...refusers])].slice(0, HISTORIES);
 		const days = all.filter((r) => r.exit && ((r.run !== null && (r.run.longer || r.run.seconds > NEARLY_HOUR_S)) || mostUsed(r))).map((r) => r.peer).slice(0, HISTORIES);
 		const early = exits.length <= HISTORIES && this.store.get('policy') ? exits : [];
@@ -166,7 +166,7 @@ export class NodePage implements View {
 		this.rounds.keep((path) => !path.startsWith('history?') || kept.has(path));
 		for (const p of this.asked) this.rounds.ask(historyPath(p, ...HOUR_OF), urgent.has(p) ? 60_000 : 120_000, now);
 		for (const p of days) this.rounds.ask(historyPath(p, ...DAY_OF), 300_000, now);
-		// What left before this page was opened, once, and only where few exits make it cheap.
+		// What left before this page was opened: requested once, and only if there are few exits, which makes it cheap.
 		for (const p of early) this.rounds.ask(historyPath(p, ...BEFORE), 3_600_000, now);
 	}
 
@@ -233,7 +233,7 @@ export class NodePage implements View {
 		this.drawEnds(all, status, log);
 	}
 
-	/** Nothing yet, or no bwlimit beneath the server: the next step is in the words. */
+	/** Nothing has come yet, or the server has no bwlimit below it: the words say the next step. */
 	private waiting(s: Store): void {
 		const e = s.error('status') ?? s.error('top');
 		this.needs.set(e ? [{ key: 'none', level: 'now', what: e.text, since: null, means: 'Nothing of bwlimit can be read on this node.', command: order(e.todo) ?? 'bwlimit-load status' }] : [],
@@ -292,7 +292,7 @@ export class NodePage implements View {
 		const first = this.samples.first();
 		const seen = first ? (now - first.at) / 1000 : 0;
 		const attached = status?.attached_ago_s ?? null;
-		// Counters are kept since attach: an hour is known once this page has seen one, or where attach is younger.
+		// Counters begin at attach: an hour is known once this page has been open for one, or if attach is younger.
 		const hour = this.samples.hour(now);
 		const list = refusals(reasons ?? [], hour?.reasons ?? null, policy, top);
 		const fresh = new Map(refusals(reasons ?? [], first?.reasons ?? null, policy, top).map((r) => [r.key, r.frames]));
@@ -305,7 +305,7 @@ export class NodePage implements View {
 		attr(this.refused.closest('section') as Element, 'data-fades', this.store.fades('reasons') ? '' : null);
 	}
 
-	/** The outermost first, but for those that are nearly used; of single peers only such. */
+	/** Those that are nearly used first, then the outermost; for single peers only those that are nearly used. */
 	private drawBudgets(all: Row[], policy: Policy | null, top: Top | null): void {
 		const passed = new Map<string, N>();
 		for (const r of all) {
@@ -318,7 +318,7 @@ export class NodePage implements View {
 		attr(this.budgets.element, 'data-fades', this.store.fades('top') || this.store.fades('usage') ? '' : null);
 	}
 
-	/** Of the last hour at the first look: what bwlimitd's history has of each peer. */
+	/** The last hour, available at once: from bwlimitd's history of each peer. */
 	private drawRefusedPeers(all: Row[]): void {
 		const path = (p: string): string => historyPath(p, ...HOUR_OF);
 		const heard = this.asked.filter((p) => this.store.get(path(p)) !== null);
@@ -388,7 +388,7 @@ function pathWords(r: Row): string {
 	return r.sa === 'down' ? 'no SA' : 'esp ?';
 }
 
-/** What left by all of them, from their histories. */
+/** What left through all exits, from their histories. */
 function before(histories: (History | null)[]): Series[] {
 	const sums = new Map<number, Series>();
 	for (const hist of histories) {
@@ -403,7 +403,7 @@ function before(histories: (History | null)[]): Series[] {
 	return [...sums.values()].sort((a, b) => a.time - b.time);
 }
 
-/** What all exits together may send: each zone at most its own, all at most the node's. null: no limit. */
+/** What all exits together may send: each zone at most its limit, all together at most the node's. null: no limit. */
 function allowedOut(exits: Row[], policy: Policy): number | null {
 	const zones = new Map<string, number | null>();
 	for (const r of exits) {
@@ -421,7 +421,7 @@ function allowedOut(exits: Row[], policy: Policy): number | null {
 	return all === null ? node : node === null ? all : Math.min(all, node);
 }
 
-/** What happened within the last day, by the clock of the DPU; at null: of all that there is. */
+/** What happened within the last day, by the clock of the DPU; if at is null, everything. */
 export function logLines(doc: unknown, at: string | null): Log[] | null {
 	if (doc === null || (doc as ErrorDocument).kind === 'error') return null;
 	const from = at === null ? -Infinity : Date.parse(at) - DAY_MS;

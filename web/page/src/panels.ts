@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Parts that the pages of a node, of a peer and of a fleet have in common.
+// Parts that the pages of a node, a peer and a fleet share.
 import { Keyed, attr, commandLine, h, say, text } from './dom';
 import type { Finding, Level } from './findings';
 import { ago, bytes, clock, percent, span } from './format';
@@ -8,12 +8,12 @@ import type { Store } from './store';
 import { mark } from './table';
 import type { Exfil } from './types';
 
-/** Which documents figures are made of, and how old each is: for a tooltip. */
+/** For a tooltip: the documents from which figures are made, and the age of each. */
 export function source(store: Store, ...paths: string[]): string {
 	return paths.map((p) => `${p.split('?')[0]}, ${store.age(p) === null ? 'not known' : ago(store.age(p))}`).join('; ');
 }
 
-/** What needs somebody, worst first: four in sight, the rest below. */
+/** What needs attention, worst first: four are visible, the rest below. */
 export class FindingsPanel {
 	readonly element: HTMLElement;
 	private readonly head = h('h2', { id: 'needs' });
@@ -53,12 +53,12 @@ function update(e: HTMLElement, f: Finding): void {
 	attr(e.children[2], 'title', f.means);
 }
 
-/** What could have left after so many seconds, at the worst: the point of the curve at or after it, so never less than the truth.
- * null: the curve is not served, or ends before. The mean of the long run would be no bound: volumes leave in bursts. */
+/** How much could have left after so many seconds, in the worst case: the point of the curve at or after it, so never less than the truth.
+ * null: the curve is not served, or ends earlier. The long-run mean would be no bound: volumes leave in bursts. */
 export function goneAfter(x: Exfil, seconds: number): number | null {
 	return x.curve_bytes?.[Math.ceil(8 * Math.log2(seconds))] ?? null;
 }
-/** No exit at all; of a tray of which nothing is known nobody can say so, and then it is not `never`. */
+/** There is no exit at all. For a tray about which nothing is known nobody can say so; it is not `never` then. */
 const shut = (x: Exfil): boolean => x.never && x.exit_count === 0;
 function tomorrowWords(x: Exfil): string {
 	if (shut(x)) return 'could be gone by tomorrow: nothing';
@@ -78,7 +78,7 @@ function list(ul: HTMLElement, lines: string[]): void {
 	ul.replaceChildren(...lines.map((l) => h('li', {}, l)));
 }
 
-/** The largest figure of the page: how long a theft of 1 TB would take. */
+/** The largest figure on the page: how long a theft of 1 TB would take. */
 export class ExfilCard {
 	readonly element: HTMLElement;
 	private readonly figure = h('p', { class: 'figure-large' });
@@ -120,7 +120,7 @@ export class ExfilCard {
 	}
 }
 
-/** Name, value, where it is from, level, what to type. */
+/** Name, value, source, level, command to type. */
 export type Fact = [string, string, string, string, (string | null)?];
 
 /** A small list of facts. */
@@ -139,7 +139,7 @@ export class Facts {
 			attr(e, 'data-level', f[3] || null);
 		});
 	}
-	/** from: their documents, with their age */
+	/** from: the documents of the lines, with their age */
 	set(lines: Fact[], from = ''): void {
 		this.from = from;
 		const all: Fact[] = lines.length ? lines : [[this.none, '', '', '']];
@@ -150,7 +150,7 @@ export class Facts {
 	}
 }
 
-/** How old what is shown is, and that nobody answers. */
+/** Says how old the shown numbers are, and that nobody answers. */
 export function silenceWords(store: Store, heard: Date): string | null {
 	const s = store.silence() / 1000;
 	return store.paused || s < 20 ? null

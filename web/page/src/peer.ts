@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One peer: what it sent and when, what holds it, what to type, and what would happen to a packet.
+// One peer: what it sent and when, its limits, the commands to type, and what would happen to a packet.
 import { Chart, type Series, chartKey } from './chart';
 import { Keyed, attr, commandLine, h, text } from './dom';
 import { DASH, bytes, clock, order, rate, span, total, typed, until } from './format';
@@ -17,7 +17,7 @@ import { run, written } from './theft';
 import type { Api, Explain, Grant, History, Left, Log, N, Peer, Policy, Top, Tunnel, Volume } from './types';
 import { Rounds, type View } from './view';
 
-/** What the URL says, how long, in which steps. */
+/** The URL's word, the length of time, the step. */
 const SPANS: [string, string, string, string][] = [
 	['', '15 min, by seconds', '15m', '1s'],
 	['1h', '1 h', '1h', '1m'],
@@ -31,7 +31,7 @@ export class PeerPage implements View {
 	readonly element: HTMLElement;
 	readonly title: string;
 	private readonly rounds: Rounds;
-	private explained = ''; // the path asked last
+	private explained = ''; // the last path requested
 	private question: symbol | null = null;
 	private readonly path: string;
 	private readonly sentence = h('p', { class: 'sentence' });
@@ -122,7 +122,7 @@ export class PeerPage implements View {
 		this.explained = path;
 		this.question = question;
 		await this.store.ask(path);
-		if (this.question !== question) return; // another was asked meanwhile
+		if (this.question !== question) return; // another question was asked in the meantime
 		const x = this.store.get<Explain>(path);
 		const error = this.store.error(path);
 		if (!x) {
@@ -172,7 +172,7 @@ export class PeerPage implements View {
 		attr(this.element, 'data-fades', s.fades('top') ? '' : null);
 	}
 
-	/** Since when, how much, how long it can go on: what somebody asks who suspects a theft. */
+	/** Since when, how much, how long it can continue: the questions of somebody who suspects a theft. */
 	private words(p: Shown | null, now: N, limit: N): string {
 		const day = this.store.get<History>(historyPath(this.peer, '24h', '1m'));
 		if (!p || !day) return p ? `Sends ${rate(now)} of ${rate(limit)}.` : '';
@@ -231,7 +231,7 @@ export class PeerPage implements View {
 		this.events.set(named.map((l): Fact => [clock(l.time, true), l.text, `${l.event}, ${l.level}`, ALARMS.has(l.level) ? 'now' : '']), source(this.store, 'log'));
 	}
 
-	/** The first address of each, as a start to change. */
+	/** Fills in the first address of each, to be changed. */
 	private prefill(p: Shown | null, policy: Policy | null): void {
 		if (this.prefilled || !p || !policy) return;
 		this.prefilled = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One row for each peer, put together from the documents that name it.
+// One row for each peer, combined from the documents that name it.
 import type { Grant, Ipsec, Limit, N, Peer, Policy, S, Top, TopPeer, Volume } from './types';
 import type { Run } from './theft';
 
@@ -10,10 +10,10 @@ export interface Row {
 	contained: boolean;
 	exit: boolean;
 	now: N;
-	/** the smallest of its own rate, its zone's and the node's; and whose it is */
+	/** the smallest of its own rate, its zone's and the node's; limitOf says which */
 	limit: N;
 	limitOf: LimitOf;
-	/** nothing of its own limits what it sends; 'all': nor of its zone, nor of the node */
+	/** it has no limit of its own; 'all': neither has its zone, nor the node */
 	unlimited: 'own' | 'all' | null;
 	share: N;
 	dropped: N;
@@ -22,14 +22,14 @@ export interface Row {
 	window: N;
 	usedShare: N;
 	expires: N;
-	/** the documents tell when it ends, or that it never does */
+	/** the documents say when it ends, or that it never does */
 	endsKnown: boolean;
 	path: S;
 	sa: 'none' | 'up' | 'down' | 'unknown';
 	offload: S;
 	refused: N;
 	run: Run | null;
-	/** sending without a pause at half or more of the rate that spends its volume within its window */
+	/** a run of sending without a pause at half or more of the rate that spends its volume within its window */
 	slow: Run | null;
 	atLimit: boolean;
 	why: S;
@@ -38,7 +38,7 @@ export interface Row {
 }
 
 export type LimitOf = 'peer' | 'zone' | 'node';
-/** The smallest rate around a peer, of those that the documents tell: its own, its zone's, the node's. */
+/** The smallest rate that applies to a peer, of those in the documents: its own, its zone's, the node's. */
 export function smallestRate(own: N, zone: S, policy: Policy | null): { bits: N; of: LimitOf } {
 	let least: { bits: N; of: LimitOf } = { bits: own, of: 'peer' };
 	const and = (bits: N, of: LimitOf): void => {
@@ -55,7 +55,7 @@ function unlimited(p: Peer | undefined, t: TopPeer, policy: Policy | null): Row[
 	return open(policy?.zones.find((z) => z.zone === p.zone)?.limit) && open(policy?.node_limit) ? 'all' : 'own';
 }
 
-/** At its limit: within 3 % of it, or refused at this moment for a limit. */
+/** At its limit: within 3 % of it, or refused at this moment because of a limit. */
 const AT = 0.97;
 
 function reasonNow(t: TopPeer, of: LimitOf, share: N, usedShare: N, sa: Row['sa']): S {
@@ -67,7 +67,7 @@ function reasonNow(t: TopPeer, of: LimitOf, share: N, usedShare: N, sa: Row['sa'
 }
 
 const made = new WeakMap<object, Map<string, unknown>>();
-/** A document's list by the peer's name, once for each document. */
+/** A document's list, indexed by the peer's name; made once per document. */
 export function byPeer<T extends { peer: string }>(list: T[] | null | undefined): Map<string, T> {
 	let by = list ? made.get(list) : new Map();
 	if (!by) made.set(list as T[], (by = new Map(list?.map((x) => [x.peer, x]))));
@@ -80,10 +80,10 @@ export interface Sources {
 	policy: Policy | null;
 	ipsec: Ipsec | null;
 	volumes: Volume[] | null;
-	/** bytes refused in the last hour, of peers whose history was asked for */
+	/** bytes refused in the last hour, of peers whose history was requested */
 	refused: Map<string, number>;
 	runs: Map<string, Run | null>;
-	/** of a day, of those of whose volume most is used */
+	/** of the last day, for peers that have used most of their volume */
 	slow: Map<string, Run | null>;
 }
 
@@ -101,7 +101,7 @@ export function rows(s: Sources): Row[] | null {
 		const g = grants.get(t.peer);
 		const p = peers.get(t.peer);
 		const encrypted = p != null && p.path !== 'clear';
-		const had = g ? { up: g.sa_out, offload: g.offload } : sas.get(t.peer); // what the data plane uses, before what charon says
+		const had = g ? { up: g.sa_out, offload: g.offload } : sas.get(t.peer); // what the data plane uses, in preference to what charon says
 		const sa = !p || !encrypted ? 'none' : had ? (had.up ? 'up' : 'down') : without.has(t.peer) || s.ipsec ? 'down' : 'unknown';
 		const { bits, of } = smallestRate(t.rate_bits_per_second, p?.zone ?? null, p ? s.policy : null);
 		const share = t.passed_bits_per_second != null && bits ? t.passed_bits_per_second / bits : null;
@@ -113,7 +113,7 @@ export function rows(s: Sources): Row[] | null {
 			zone: p?.zone ?? null,
 			state: t.state,
 			contained: p?.contained ?? false,
-			// Of whom the policy is not known is an exit until it is.
+			// While the policy is unknown, a peer counts as an exit.
 			exit: !p?.contained,
 			now: t.passed_bits_per_second,
 			limit: bits,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where the reader is: everything that he chose is in the URL, so that he can send it to somebody.
+// Where the reader is: all choices are in the URL, so that it can be sent to somebody.
 
 const heard = new Set<() => void>();
 
-/** Asked for a thousand times at each update: read once, and when it changes. */
+/** Needed a thousand times per update, so it is parsed once, and again when the URL changes. */
 let chosen = new URLSearchParams(location.search);
 
 export function here(name: string): string {
@@ -25,7 +25,7 @@ export function link(changes: Record<string, string>): string {
 	return s ? `?${s}` : location.pathname;
 }
 
-/** step: a step that Back undoes; without it what is typed into a field does not fill the history. */
+/** step: Back undoes this change. Without it, typing into a field does not fill the history. */
 export function go(changes: Record<string, string>, step = false): void {
 	const to = link(changes);
 	if (to === (location.search || location.pathname)) return;
@@ -38,7 +38,7 @@ export function onmove(f: () => void): void {
 	heard.add(f);
 }
 
-/** Links of this page are followed without loading it again. */
+/** Follows links within this page without loading it again. */
 export function followLinks(): void {
 	document.addEventListener('click', (e) => {
 		const a = (e.target as Element).closest('a');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Why packets were refused, and the line of the policy that caused it, where the documents tell.
+// Why packets were refused, and the line of the policy that caused it, if the documents say so.
 import { bytes, rate, span } from './format';
 import { reasonKey } from './samples';
 import type { Limit, Policy, Reason, Top } from './types';
@@ -25,7 +25,7 @@ function names(list: string[]): string {
 	return list.length > 3 ? `${list.slice(0, 3).join(', ')} and ${list.length - 3} more` : list.join(', ');
 }
 
-/** Peers that are refused at this moment by that sort of limit. */
+/** Peers that are being refused by that kind of limit. */
 function over(kind: string, top: Top | null): string[] {
 	return (top?.peers ?? [])
 		.filter((p) => (p.dropped_bits_per_second ?? 0) > 0)
@@ -33,7 +33,7 @@ function over(kind: string, top: Top | null): string[] {
 		.map((p) => p.peer);
 }
 
-/** Its own limit, and those to single peers: the counter is the same. */
+/** The port's own limit, and its limits to single peers: they share a counter. */
 function portLines(port: string | null, policy: Policy | null): string[] {
 	const own = policy?.host_ports.find((p) => p.port === port)?.limit;
 	const to = (policy?.peers ?? []).flatMap((p) => p.ports.filter((t) => t.port === port).map((t) => `${p.peer}: ports: ${port}: ${limitText(t.limit)}`));
@@ -91,7 +91,7 @@ function policyLine(r: Reason, policy: Policy | null, top: Top | null): string |
 	}
 }
 
-/** What was refused, most frames first. base: counters to take away, of an hour ago. */
+/** What was refused, most frames first. base: counters to subtract, from an hour ago. */
 export function refusals(now: Reason[], base: Reason[] | null, policy: Policy | null, top: Top | null): Refusal[] {
 	const key = reasonKey;
 	const before = new Map((base ?? []).map((r) => [key(r), r]));

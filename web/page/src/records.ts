@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is recorded of a peer: its newest flows, its intervals with their gaps and balance, how long its packets are held up.
+// What is recorded about a peer: its newest flows, its intervals with their gaps and balance, how long its packets are delayed.
 import { attr, commandLine, h, text } from './dom';
 import { DASH, bytes, clock, count, typed } from './format';
 import { type Fact, Facts, source } from './panels';
@@ -10,7 +10,7 @@ import type { CountSum, Flow, Flows, Histogram, Interval, Intervals, Latency } f
 import type { Rounds } from './view';
 
 const EVERY_MS = 10_000;
-/** Intervals in sight that are well: those that are not all are. */
+/** How many intervals without a problem are visible; those with a problem all are. */
 const WELL = 6;
 
 const PROTOCOLS: Record<number, string> = { 1: 'icmp', 6: 'tcp', 17: 'udp', 58: 'icmpv6' };
@@ -21,19 +21,19 @@ const to = (f: Flow): string => (f.destination_port === 4791 ? `${end(f.destinat
 const protocol = (f: Flow): string => (f.ip_protocol === undefined ? '' : (PROTOCOLS[f.ip_protocol] ?? String(f.ip_protocol)));
 const refused = (f: Flow): boolean => !f.reason.startsWith('pass');
 const words = (f: Flow): string => [f.direction, protocol(f), f.class, f.reason, from(f), to(f)].join(' ');
-/** Of what passed as charged, of what was refused as seen: as the counters have it. */
+/** Bytes as charged if it passed, as seen if it was refused: like the counters. */
 const weight = (f: Flow): number => (refused(f) ? f.bytes : f.charged_bytes);
 
 const all = (s: CountSum | null): number | null => (s ? s.passed_bytes + s.dropped_bytes : null);
 const isWrong = (x: Interval): boolean => x.gap !== null || x.peer_balanced === false || !x.balanced;
 
-/** A time as short as it may be; from seconds. */
+/** A short form of a time in seconds. */
 function brief(s: number | null): string {
 	if (s === null) return 'more';
 	const [n, unit] = s >= 1 ? [s, 's'] : s >= 1e-3 ? [s * 1e3, 'ms'] : s >= 1e-6 ? [s * 1e6, 'µs'] : [s * 1e9, 'ns'];
 	return `${n >= 100 ? n.toFixed(0) : n.toPrecision(3).replace(/\.?0+$/, '')} ${unit}`;
 }
-/** The end of the bin below which so many of a hundred are. */
+/** The upper end of the bin below which this share lies. */
 function upTo(x: Histogram, share: number): string {
 	let n = 0;
 	for (const b of x.bins) {
@@ -87,7 +87,7 @@ export class Records {
 		attr(this.proof, 'hidden', '');
 	}
 
-	/** This page serves no proofs, for who reads here has no right to them: root on the DPU types it. */
+	/** The page serves no proofs, because its readers have no right to them: root on the DPU types the command. */
 	private showProof(button: HTMLElement): void {
 		const open = this.proof.hasAttribute('hidden');
 		attr(this.proof, 'hidden', open ? null : '');

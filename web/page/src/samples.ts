@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Counters of reasons as they were: what was refused in the last hour is what they grew by since.
+// Past counters of reasons: what was refused in the last hour is their growth since then.
 import type { Reason } from './types';
 
 export interface Sample {
@@ -21,21 +21,21 @@ function fell(before: Reason[], now: Reason[]): boolean {
 export class Samples {
 	private list: Sample[] = [];
 
-	/** By a timer, not when drawn: a hidden tab draws nothing for hours. */
+	/** Called by a timer, not when drawing: a hidden tab draws nothing for hours. */
 	take(at: number, reasons: Reason[]): void {
 		const last = this.list.at(-1);
-		// A counter that fell was begun anew, by an attach: what was before says nothing of it.
+		// A counter that fell was reset by an attach: earlier samples say nothing about it.
 		if (last && fell(last.reasons, reasons)) this.list = [];
 		if (this.list.length && at - (last as Sample).at < EVERY_MS) return;
 		this.list.push({ at, reasons });
 		const base = this.list.filter((s) => at - s.at >= HOUR_MS).length - 1;
 		if (base > 0) this.list.splice(0, base);
 	}
-	/** The oldest that is kept: the first of this page, or of an hour ago. */
+	/** The oldest sample kept: the first of this page, or one from an hour ago. */
 	first(): Sample | null {
 		return this.list[0] ?? null;
 	}
-	/** The newest that is an hour old or more; it is older where nothing was heard meanwhile. */
+	/** The newest sample that is at least an hour old; it is older if nothing came in between. */
 	hour(now: number): Sample | null {
 		return this.list.filter((s) => now - s.at >= HOUR_MS).at(-1) ?? null;
 	}

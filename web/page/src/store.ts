@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the API said last: each document with its age. Only GET is ever sent.
+// The newest answers of the API: each document with its age. Only GET is ever sent.
 import type { ErrorDocument, Top } from './types';
 
 export interface Held {
 	doc: unknown | null;
-	/** performance.now() when its numbers were read */
+	/** performance.now() at the time when its numbers were read */
 	at: number;
-	/** why the newest answer was none */
+	/** why the newest answer was not a document */
 	error: ErrorDocument['error'] | null;
 	streamed: boolean;
-	/** as it was answered, of what is asked again and again */
+	/** the answer's text, for documents that are requested again and again */
 	words?: string;
 }
 
 const PATH = 'api/v1/';
 const FADES_MS = 3000;
-/** A question that waits longer is given up: the next one for the same could not be asked before. */
+/** A request that waits longer is given up: until then the same document cannot be requested again. */
 const TIMEOUT_MS = 20_000;
-/** The server reads these anew so often at most (docs/api.md); what it does not send again in that time has not changed. */
+/** How often the server reads these anew, at most (docs/api.md); what it does not send again in that time has not changed. */
 const PERIOD_MS: Record<string, number> = { top: 1000, reasons: 10_000, usage: 10_000, status: 5000, grants: 10_000, 'ipsec-status': 10_000 };
 const period = (name: string): number => PERIOD_MS[name] ?? 0;
 
@@ -25,14 +25,14 @@ export class Store {
 	private held = new Map<string, Held>();
 	private stream: EventSource | null = null;
 	private wanted = '';
-	/** when the stream said anything last; where nothing is streamed, when a question was answered with what was asked for */
+	/** when the stream last sent anything; if nothing is streamed, when a request was last answered with a document */
 	private lastHeard = performance.now();
-	/** since when the stream is closed or refused; null: it is there */
+	/** since when the stream is closed or refused; null: it is open */
 	private brokenSince: number | null = null;
-	/** questions that wait, by path */
+	/** pending requests, by path */
 	private waits = new Map<string, symbol>();
 	paused = false;
-	/** something is new */
+	/** called when something is new */
 	onchange: () => void = () => {};
 
 	get<T>(name: string): T | null {
@@ -44,8 +44,8 @@ export class Store {
 	asked(name: string): boolean {
 		return this.held.has(name);
 	}
-	/** Milliseconds since its numbers were read; null: there are none. What a stream does not send again has not changed,
-	 * but for top: a frame is made each second, and the same frame again is an old one. */
+	/** Milliseconds since its numbers were read; null: there are none. A document that a stream does not send again has not changed,
+	 * except top: a frame is made every second, so a frame that stays the same grows old. */
 	age(name: string): number | null {
 		const e = this.held.get(name);
 		if (!e || e.doc === null) return null;
@@ -55,11 +55,11 @@ export class Store {
 		const age = this.age(name);
 		return age !== null && age > after + period(name);
 	}
-	/** Milliseconds since the stream was closed or refused; null: it is there. */
+	/** Milliseconds since the stream was closed or refused; null: it is open. */
 	broken(): number | null {
 		return this.brokenSince === null || this.paused ? null : performance.now() - this.brokenSince;
 	}
-	/** Milliseconds since the server said anything. */
+	/** Milliseconds since the server last sent anything. */
 	silence(): number {
 		return performance.now() - this.lastHeard;
 	}
@@ -67,7 +67,7 @@ export class Store {
 	private put(name: string, doc: unknown, ageMs: number, streamed: boolean, words?: string): void {
 		const before = this.held.get(name);
 		const failed = (doc as ErrorDocument | null)?.kind === 'error';
-		// What was known stays, and grows old, until it is known anew.
+		// A known document stays, and grows old, until a new one comes.
 		const keeps = failed && before?.doc != null;
 		const sameFrame = !failed && name === 'top' && before?.doc != null && (before.doc as Top).time === (doc as Top).time;
 		this.held.set(name, {
@@ -77,16 +77,16 @@ export class Store {
 			streamed: streamed || (before?.streamed ?? false),
 			words: name === 'top' ? undefined : words,
 		});
-		// There is a frame of top each second: what else comes anew is drawn with the next one, or by the clock.
+		// There is a frame of top every second: other new documents are drawn with the next frame, or by the clock.
 		if (name === 'top' || !before || failed !== (before.error !== null)) this.onchange();
 	}
-	/** What was asked for once and is no more shown goes; so does an answer that has not come yet. */
+	/** Drops a document that is no longer shown; an answer that has not come yet is dropped, too. */
 	forget(path: string): void {
 		this.held.delete(path);
 		this.waits.delete(path);
 	}
 
-	/** Asks once; a second question for the same while one waits is left out. */
+	/** Requests a document once; while one request is pending, another for the same document is not sent. */
 	async ask(path: string): Promise<void> {
 		if (this.waits.has(path)) return;
 		const question = Symbol(path);
@@ -98,13 +98,13 @@ export class Store {
 			if (forgotten()) return;
 			const age = 1000 * Number(answer.headers.get('Age') ?? 0);
 			const before = this.held.get(path);
-			// The same again is only newer: nobody takes it apart, nor draws it.
+			// The same text again only changes the age: it is neither parsed nor drawn.
 			if (before?.words === words && !before.error) before.at = performance.now() - age;
 			else this.put(path, JSON.parse(words), age, false, words);
 			if (this.wanted === '' && !this.error(path)) this.lastHeard = performance.now();
 		} catch {
 			if (forgotten()) return;
-			// Nobody answered, or not with JSON: what is held grows old, which is shown, and why is known.
+			// There was no answer, or no JSON: the held document grows old, which is shown, and the reason is kept.
 			this.put(path, { kind: 'error', error: { program: 'page', code: 'ETIMEDOUT', text: `bwlimit-web gives no answer to '${path.split('?')[0]}'`, todo: 'systemctl status bwlimit-web' } }, 0, false);
 		} finally {
 			if (!forgotten()) this.waits.delete(path);
@@ -127,7 +127,7 @@ export class Store {
 				this.put(name, said.document, said.age_ms, true);
 			});
 		}
-		// Of the server: a document that cannot be read; without data it is the browser's: the stream broke, and is begun anew.
+		// With data, it is from the server: a document cannot be read. Without data it is from the browser: the stream broke, and is opened again.
 		this.stream.addEventListener('error', (e) => {
 			if (!(e instanceof MessageEvent)) {
 				this.brokenSince ??= performance.now();
@@ -141,7 +141,7 @@ export class Store {
 			this.lastHeard = performance.now();
 		});
 	}
-	/** Paused: the stream is closed, so a hundred open pages cost the DPU nothing. */
+	/** While paused the stream is closed, so a hundred open pages cost the DPU nothing. */
 	pause(paused: boolean): void {
 		this.paused = paused;
 		this.brokenSince = null;

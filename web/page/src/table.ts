@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A table that sorts, groups and folds; how it does is in the URL. Only cells that changed are written, of rows in sight at once.
+// A table that sorts, groups and folds, as the URL says. Only changed cells are written; those of visible rows at once.
 import { Keyed, attr, h, text } from './dom';
 import { go, here } from './place';
 
 export interface Column<R> {
 	id: string;
 	title: string;
-	/** figures: to the right, the largest first */
+	/** figures: aligned right, the largest first */
 	figures?: boolean;
 	sort?: (r: R) => number | string | null;
 	text: (r: R) => string;
-	/** more than text, in a cell of its own; called with the cell each time */
+	/** draws more than text into the cell; called each time */
 	draw?: (cell: HTMLElement, r: R) => void;
 	tip?: string;
-	/** width: large, middle, small; else what is left */
+	/** width: large, middle, small; without it, the rest of the table's width */
 	width?: 'l' | 'm' | 's';
 }
 
@@ -23,30 +23,30 @@ export interface TableOptions<R> {
 	name: string;
 	key: (r: R) => string;
 	columns: Column<R>[];
-	/** the URL's word for the order: COLUMN or -COLUMN */
+	/** the order as the URL has it: COLUMN or -COLUMN */
 	order: string;
-	/** rows that come first whatever the order */
+	/** rows that come first in any order */
 	worst: (r: R) => number;
 	group?: (r: R) => Group | null;
 	level: (r: R) => string;
 	empty: string;
-	/** the server sorts and pages: rows stay in the order they came in, and a column has one direction; once more is the server's own order */
+	/** the server sorts and pages: rows stay in their order of arrival, and a column has one direction; a second click returns to the server's own order */
 	sorted?: boolean;
-	/** of the URL, for the order: sort */
+	/** the URL's parameter for the order; default: sort */
 	parameter?: string;
 }
 
-/** Rows at a time: each costs at every update, and nobody reads so many. */
+/** Rows per page: each costs time at every update, and nobody reads more. */
 const PAGE = 50;
-/** A row out of sight is written at each so-manyth update, and when it comes into sight: who copies the table, or has it read out, gets
- * figures of the last seconds. */
+/** An invisible row is written at every so-manyth update, and when it becomes visible: a reader who copies the table, or has it read out, gets
+ * figures from the last seconds. */
 const TURNS = 5;
-/** So many pixels out of sight are written at once: heads, and rows that are higher than others. */
+/** Rows within so many pixels of the visible part are written at once, because heads and some rows are higher than others. */
 const NEAR = 100;
-/** Letters that fit into every column. */
+/** Number of letters that fit into every column. */
 const SHORT = 9;
 
-/** One collator: to make one costs far more than to compare. */
+/** One collator for all: making one costs far more than comparing. */
 const byName = new Intl.Collator('en', { numeric: true });
 
 const firstOf = <R>(c: Column<R>): string => (c.figures ? `-${c.id}` : c.id);
@@ -61,10 +61,10 @@ export class Table<R> {
 	private readonly more: HTMLButtonElement;
 	private shown = PAGE;
 	private rows: R[] = [];
-	/** where a name stands among all: rows that are alike otherwise are sorted by it, at every update */
+	/** each name's place among all names: rows that are otherwise equal are sorted by it, at every update */
 	private places = new Map<string, number>();
 	private turn = 0;
-	/** what is in sight of the rows, in pixels, as the observer tells it: to ask would lay the page out in the midst of an update */
+	/** the visible part of the rows, in pixels, as the observer reports it: reading it would force a layout in the middle of an update */
 	private top = 0;
 	private height = Infinity;
 	private tall = 0;
@@ -129,7 +129,7 @@ export class Table<R> {
 		const places = this.place(keys);
 		return rows.map((row, i) => ({ row, worst: given ? 0 : this.o.worst(row), by: value(row), place: places.get(keys[i]) ?? 0 })).sort((a, b) => {
 			if (a.worst !== b.worst) return b.worst - a.worst;
-			// Unknown is neither large nor small: last, in both directions.
+			// Unknown is neither large nor small: it is last in both directions.
 			if (a.by === b.by) return a.place - b.place;
 			if (a.by === null || b.by === null) return a.by === null ? 1 : -1;
 			const c = typeof a.by === 'string' ? byName.compare(a.by, String(b.by)) : a.by - Number(b.by);
@@ -137,7 +137,7 @@ export class Table<R> {
 		}).map((x) => x.row);
 	}
 
-	/** none: what to say where there is no row at all */
+	/** none: what to say if there is no row at all */
 	set(rows: R[], none = this.o.empty): void {
 		text(this.none, none);
 		this.rows = rows;
@@ -175,7 +175,7 @@ export class Table<R> {
 		attr(this.more, 'hidden', hidden > 0 ? null : '');
 		if (hidden > 0) text(this.more, `${Math.min(hidden, PAGE)} more of ${hidden}`);
 	}
-	/** Of a line by its number: whether it is in sight, or near it. */
+	/** Returns a function that says whether the line of that number is visible, or nearly. */
 	private insight(): (at: number) => boolean {
 		const each = this.tall / this.lines;
 		if (!(each > 0)) return () => true;
@@ -223,7 +223,7 @@ export class Table<R> {
 	}
 }
 
-/** A share of a limit as a bar, with the limit at its end; never by colour alone: the cell has the figure too. */
+/** A share of a limit as a bar that ends at the limit; never only by colour: the cell has the figure, too. */
 export function bar(cell: HTMLElement, share: number | null, words: string): void {
 	let figure = cell.querySelector<HTMLElement>('.figure');
 	if (!figure) {
@@ -246,13 +246,13 @@ const SHAPES: Record<string, [string, string]> = {
 	closed: ['✕', 'closed'],
 	well: ['', ''],
 };
-/** A shape before a name, with its word for who cannot see it. */
+/** A shape before a name, with a word for people who cannot see it. */
 export function mark(level: string): HTMLElement {
 	const [shape, w] = SHAPES[level] ?? SHAPES.well;
 	return h('span', { class: `mark ${level}` }, h('span', { 'aria-hidden': 'true' }, shape), w ? h('span', { class: 'hidden-text' }, ` ${w}: `) : null);
 }
 
-/** A link of a row with the mark of its level. */
+/** A row's link, with the mark of its level. */
 export function rowLink(cell: HTMLElement, name: string, href: string, level: string): void {
 	let a = cell.querySelector('a');
 	if (!a || cell.dataset.level !== level) {
@@ -266,7 +266,7 @@ export function rowLink(cell: HTMLElement, name: string, href: string, level: st
 	text(a, name);
 }
 
-/** Filters as links of which one is the present one; each says how many it shows. */
+/** Filters as links, of which one is current; each shows its number of rows. */
 export class Filters {
 	readonly element = h('nav', { class: 'filters', 'aria-label': 'Show' });
 	private links = new Map<string, HTMLAnchorElement>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The documents of docs/json.md, as far as this page shows them. A field may be null wherever it says so there.
+// The documents of docs/json.md, as far as this page shows them. A field may be null if that page says so.
 
 export type N = number | null;
 export type S = string | null;

@@ -2,24 +2,24 @@
 import type { Store } from './store';
 import type { Api } from './types';
 
-/** A page: what it wants of the server, and how it shows it. */
+/** A page: what it requests from the server, and how it shows it. */
 export interface View {
 	readonly element: HTMLElement;
 	readonly title: string;
-	/** documents that the server is to send when they change */
+	/** documents that the server sends when they change */
 	streams(): string[];
-	/** called once a second while not paused: asks for what is not streamed, when its time has come */
+	/** called once a second while not paused: requests documents that are not streamed, when they are due */
 	poll(now: number): void;
-	/** called when something is new, and once a second for ages */
+	/** called when something is new, and once a second so that ages advance */
 	render(): void;
 	close(): void;
 }
 
-/** Asks again after so many milliseconds, each path by its own time. */
+/** Repeats requests after so many milliseconds; each path has its own period. */
 export class Rounds {
 	private next = new Map<string, number>();
 	constructor(private store: Store, private api: () => Api | null) {}
-	/** What is not served is not asked for. */
+	/** Documents that are not served are not requested. */
 	ask(path: string, everyMs: number, now: number): void {
 		if (!this.api()?.documents.includes(path.split('?')[0])) return;
 		if ((this.next.get(path) ?? 0) > now) return;
@@ -33,7 +33,7 @@ export class Rounds {
 			this.store.forget(path);
 		}
 	}
-	/** The page goes: what it asked about single peers and spans is no more shown. */
+	/** The page is left: what it requested about single peers and spans is no longer shown. */
 	close(): void {
 		this.keep((path) => !path.includes('?'));
 	}
