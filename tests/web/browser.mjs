@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// TAP, and a browser with the page of a scene in it.
+// TAP, and a browser that shows the page of a scene.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { timeOf } from './models.mjs';
@@ -22,15 +22,15 @@ export function ok(sentence, good, ...why) {
 export const same = (sentence, is, should) => ok(sentence, JSON.stringify(is) === JSON.stringify(should), `is ${JSON.stringify(is)}`, `should be ${JSON.stringify(should)}`);
 export function done() {
 	console.log(`1..${n}`);
-	process.exit(bad || !n ? 1 : 0); // a case that threw has left its server open
+	process.exit(bad || !n ? 1 : 0); // a case that threw left its server open
 }
-/** Until f() is true, for 60 s at most. */
+/** Waits until f() is true, for at most 60 s. */
 export async function until(f) {
 	for (let i = 0; i < 3000 && !f(); i++) await new Promise((r) => setTimeout(r, 20));
 }
-/** A case that throws is a case that failed, and the next one runs. */
+/** A case that throws counts as failed, and the next one runs. */
 export async function part(name, f) {
-	if (process.env.ONLY && !new RegExp(process.env.ONLY).test(name)) return; // for who works on one
+	if (process.env.ONLY && !new RegExp(process.env.ONLY).test(name)) return; // to run a single case
 	try {
 		await f();
 	} catch (e) {
@@ -40,10 +40,10 @@ export async function part(name, f) {
 
 export const launch = () => chromium.launch({ executablePath: process.env.BWL_BROWSER, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 
-/** What no page may do, over all of them: break its own policy, throw, ask another server, or ask with anything but GET. */
+/** What some page of this run did and no page may do: break its own policy, throw, ask another server, or send anything but GET. */
 export const wrong = [];
 
-/** Every command that any page of this run showed. */
+/** All commands that the pages of this run showed. */
 export const shown = new Set();
 
 export async function open(browser, scene, { query = '', width = 1280, height = 800, scheme = 'light', motion = 'no-preference', hang = false, ages = {}, dist, clock = true } = {}) {
@@ -62,13 +62,13 @@ export async function open(browser, scene, { query = '', width = 1280, height = 
 	if (clock) await page.clock.install({ time });
 	await page.goto(server.url + query);
 	if (!hang) await page.waitForSelector('.needs h2:not(:empty), .peer .name');
-	// A slow start is no clock that differs: the first frame of top has come about now.
+	// A slow start must not look like a wrong clock: the first frame of top has come about now.
 	if (clock && !hang) await page.clock.setSystemTime(time);
 	return {
 		page,
 		server,
 		text: () => page.evaluate(() => document.body.innerText.replace(/[\s\u00a0]+/g, ' ')),
-		/** Until the page says so: it asks for some documents one after the other. */
+		/** Waits until the page says so: it requests some documents one after the other. */
 		says: (words) => page.waitForFunction((w) => document.body.innerText.replace(/[\s\u00a0]+/g, ' ').includes(w), words, { timeout: 60_000 }).then(() => true, () => false),
 		async close() {
 			for (const c of await page.evaluate(() => [...document.querySelectorAll('.command code')].map((e) => e.textContent))) shown.add(c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Commands of the page, typed into a shell that has the built programs and nothing else: as nobody, without network, and with
-// no bwlimit in reach, so each ends where its words were understood and there is nothing to do it to.
+// Commands of the page, typed into a shell that has only the built programs: as user nobody, without a network, and with
+// no bwlimit in reach, so each command ends once its words are understood, because there is nothing to act on.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ cd "$1" && while IFS= read -r -d '' line; do
 	printf '%s\\0%s\\0' $? "$said"
 done <"$1/commands"`;
 
-/** Those that were not understood, with what was said. null: the machine lets nobody make namespaces. */
+/** The commands that were not understood, with their output. null: this machine permits no namespaces. */
 export function typedIn(commands) {
 	const dir = mkdtempSync(join(tmpdir(), 'bwl-typed-'));
 	try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What an update costs the main thread of the page, by CPU time: of the built pages that are named, side by side at the same time, each with
-// a process of its own. node cost.mjs [--peers N] [--seconds N] [--profile 1] DIST...; cost.sh calls it. --profile 1 leaves cpu.cpuprofile beside each page.
+// How much CPU time of the page's main thread an update costs: the named built pages run side by side at the same time, each with
+// its own process. node cost.mjs [--peers N] [--seconds N] [--profile 1] DIST...; cost.sh calls it. --profile 1 writes cpu.cpuprofile beside each page.
 import { writeFileSync } from 'node:fs';
 import { launch, open } from './browser.mjs';
 import { many } from './models.mjs';
@@ -13,9 +13,9 @@ const option = (name, most) => {
 const peers = option('--peers', 1000);
 const seconds = option('--seconds', 60);
 const profile = option('--profile', 0);
-const LISTED = 2000; // top shows so many, the busiest
+const LISTED = 2000; // top shows at most so many peers, the busiest
 
-/** A second of a server with that many peers: each changes what it sends; what the slower documents say changes as often as they are read. */
+/** One second of a server with that many peers: each peer changes its rate; the slower documents change as often as they are read. */
 function second(scene, i) {
 	const d = scene.documents;
 	const push = ['top'];
@@ -46,7 +46,7 @@ for (const dist of given) {
 	const t = await open(browser, scene, { dist, clock: false });
 	await t.says(peers > LISTED ? 'busiest of' : `all ${peers}`);
 	const cdp = await t.page.context().newCDPSession(t.page);
-	await cdp.send('Performance.enable', { timeDomain: 'threadTicks' }); // CPU time: the machine may be busy with others
+	await cdp.send('Performance.enable', { timeDomain: 'threadTicks' }); // CPU time, because the machine may be busy
 	if (profile) {
 		await cdp.send('Profiler.enable');
 		await cdp.send('Profiler.setSamplingInterval', { interval: 200 });
@@ -54,9 +54,9 @@ for (const dist of given) {
 	pages.push({ dist, scene, t, all: [], metrics: async () => Object.fromEntries((await cdp.send('Performance.getMetrics')).metrics.map((m) => [m.name, m.value])), cdp });
 }
 const WHAT = ['TaskDuration', 'ScriptDuration', 'LayoutDuration', 'RecalcStyleDuration'];
-const WARM = 5; // what is compiled, and what is there once
+const WARM = 5; // seconds for compiling, and for what is made only once
 async function run(p, wait) {
-	await new Promise((r) => setTimeout(r, wait)); // in turns: each has the whole machine for the moment that it draws
+	await new Promise((r) => setTimeout(r, wait)); // in turns, so that each page has the whole machine while it draws
 	for (let i = 1; i <= seconds + WARM; i++) {
 		if (profile && i === WARM + 1) await p.cdp.send('Profiler.start');
 		const began = performance.now();

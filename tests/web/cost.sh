@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What an update costs the main thread of the page: the page of this tree beside that of each REVISION, in one browser at the same time
-# (cost.mjs). By hand: BWL_SOURCE=$PWD BWL_BUILD=$PWD/build/release tests/web/cost.sh [--peers N] [--seconds N] [REVISION]...
+# How much CPU time of the page's main thread an update costs: the page of this tree beside that of each REVISION, in one browser at the
+# same time (cost.mjs). Run by hand: BWL_SOURCE=$PWD BWL_BUILD=$PWD/build/release tests/web/cost.sh [--peers N] [--seconds N] [REVISION]...
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deps.sh

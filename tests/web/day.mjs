@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A page that is left open: updates by a clock of its own, peers that come and go, findings that come and go, a reader who opens and
-// closes a peer; what it holds after each part must not grow. In the environment, UPDATES: how many in all (2000; a day is 86400).
-// LEAK=nodes,listeners,heap puts such leaks into the page: then this must fail.
+// A page that is left open: updates by a simulated clock, peers that come and go, findings that come and go, a reader who opens and
+// closes a peer; what the page holds after each part must not grow. Environment: UPDATES is the number of updates (2000; a day is 86400).
+// LEAK=nodes,listeners,heap adds such leaks to the page: then this must fail.
 import { done, launch, note, ok, open, same } from './browser.mjs';
 import { scenes } from './models.mjs';
 
 const UPDATES = Number(process.env.UPDATES ?? 2000);
 const PARTS = 12;
-/** The first parts fill what is filled once: an hour of samples, 15 minutes of a chart, compiled code. */
+/** The first parts fill what fills only once: an hour of samples, 15 minutes of a chart, compiled code. */
 const FILLING = 6;
 const HEAP_MB = 1.5;
 
@@ -34,12 +34,12 @@ async function held() {
 const { top, grants, policy, reasons, status } = scene.documents;
 const like = { top: top.peers.find((p) => p.peer === 'object-store'), grant: grants.grants.find((p) => p.peer === 'object-store'), policy: policy.peers.find((p) => p.peer === 'object-store') };
 const first = { top: [...top.peers], grants: [...grants.grants], policy: [...policy.peers] };
-/** As page.clock.fastForward(), in one call: that one adds a script to the context each time, a day's worth of them. */
+/** Like page.clock.fastForward(), but in one call: that one adds a script to the context each time, a day's worth of them. */
 const forward = (ms) => t.page.evaluate(async (by) => {
 	await globalThis.__pwClock.controller.fastForward(by);
 	return Date.now();
 }, ms);
-/** A second: 10 jobs are there at a time, each for 10 s; every third is at its limit. */
+/** One second: 10 jobs exist at a time, each for 10 s; every third is at its limit. */
 async function second(i) {
 	top.time = new Date(await forward(1000)).toISOString();
 	const jobs = Array.from({ length: 10 }, (_, k) => `job-${i - k}`);
@@ -53,7 +53,7 @@ async function second(i) {
 	t.server.push('grants', grants, 0);
 	t.server.push('reasons', reasons, 0);
 }
-/** Until the page has drawn the newest job: else it is not the page that is measured. */
+/** Waits until the page has drawn the newest job: otherwise something other than the page would be measured. */
 const drawn = async () => {
 	const newest = scene.documents.top.peers[first.top.length].peer;
 	for (let k = 0; k < 1000; k++) {
@@ -71,7 +71,7 @@ for (let part = 1; part <= PARTS; part++) {
 		if (i % 20 === 0) await drawn();
 	}
 	await drawn();
-	await t.page.click('text="log-collector"'); // a reader looks at a peer, and goes back
+	await t.page.click('text="log-collector"'); // a reader opens a peer, and goes back
 	await t.says('What holds it');
 	await t.page.goBack();
 	await t.says('Leaving now');
@@ -82,7 +82,7 @@ for (let part = 1; part <= PARTS; part++) {
 	note(`${i} updates: ${h.nodes} nodes, ${h.listeners} listeners, ${(h.heap / 1e6).toFixed(2)} MB`);
 }
 const kept = all.slice(FILLING);
-/** What the last parts fall back to, above what the parts before them did: a page that was just left may not be collected yet. */
+/** How far the least of the last parts is above the least of the parts before: a page that was just left may not be collected yet. */
 const growth = (of) => {
 	const least = (list) => Math.min(...list.map((h) => h[of]));
 	return least(kept.slice(kept.length / 2)) - least(kept.slice(0, kept.length / 2));

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A page left open leaks nothing: day.mjs. By hand, since it takes minutes (UPDATES=86400, a whole day: an hour and more):
-# BWL_SOURCE=$PWD BWL_BUILD=$PWD/build/release tests/web/day.sh. LEAK=nodes,listeners,heap shows that it would see one.
+# A page left open leaks nothing: day.mjs. Run by hand, since it takes minutes (UPDATES=86400, a whole day: more than an hour):
+# BWL_SOURCE=$PWD BWL_BUILD=$PWD/build/release tests/web/day.sh. LEAK=nodes,listeners,heap shows that it finds a leak.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deps.sh

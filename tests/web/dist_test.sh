@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The built page that is committed is what its source and its locked packages make.
+# The committed page is the one that its source and its locked packages make.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../harness/tap.sh
@@ -14,11 +14,11 @@ cd "$WEB_DEPS" || exit 1
 check "the page's types are right" npm run --silent check
 check "it builds" node build.mjs "$made"
 check "what is committed is what its source makes" diff -r "$dist" "$made"
-# The control: another source makes another page.
+# Control: another source makes another page.
 sed -i 's/All promises hold/All promises held/' src/findings.ts
 node build.mjs "$made"
 refute "a changed source is seen" diff -rq "$dist" "$made"
-# What the page itself names, without what its script asks for with the first chart.
+# The files that the page itself names, without those that its script loads with the first chart.
 first() { (cd "$dist" && cat index.html $(grep -o 'assets/[a-z0-9.-]*' index.html)) | wc -c; }
 check "all that the first paint needs is below 150 kB" test "$(first)" -lt 150000
 check "control: its script and its style are in that" test "$(first)" -gt 50000

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// From one network namespace into another by a socket in the file system: forward.mjs FROM TO, each PORT of loopback or a path.
-// FROM 0 is any port that is free: it prints which.
-// A browser does not start in a lab's namespace.
+// Forwards from one network namespace to another through a socket in the file system: forward.mjs FROM TO; each is a PORT of loopback or a path.
+// FROM 0 is any free port: it prints which.
+// It is needed because a browser does not start in a lab's namespace.
 import { createServer, connect } from 'node:net';
 
 const [from, to] = process.argv.slice(2);

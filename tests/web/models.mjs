@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The scenes that the page is shown. Documents are those that record.sh took of a real lab; what a lab on this kernel cannot
-// have (SAs, hours of history, a fleet) is put over them here, in the same schema, and said at its place.
+// The scenes that the page shows. The documents are those that record.sh took from a real lab; what a lab on this kernel cannot
+// have (SAs, hours of history, a fleet) is added here, by the same schema, with a comment at each place.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const clone = (x) => structuredClone(x);
 const NAMES = ['status', 'verify', 'top', 'usage', 'reasons', 'stats', 'grants', 'peers', 'lease', 'policy', 'ipsec-status', 'history-peers'];
 const PEERS = ['tray-3', 'object-store', 'log-collector', 'backup'];
 
-/** When the documents of a scene were read: tests set the browser's clock to it. */
+/** The time at which the documents of a scene were read: tests set the browser's clock to it. */
 export const timeOf = (scene) => new Date(scene.documents.top?.time ?? '2026-11-22T23:30:00Z');
 
 function recorded(name) {
@@ -42,7 +42,7 @@ function recorded(name) {
 	return scene;
 }
 
-/** What is recorded of a peer: flows, intervals that all balance, latency of one by name. */
+/** What is recorded about a peer: flows, intervals that all balance, the latency of one peer by name. */
 function records(scene) {
 	const now = Math.floor(timeOf(scene) / 1000);
 	const at = (ago) => new Date(1000 * (now - ago)).toISOString();
@@ -69,10 +69,10 @@ function records(scene) {
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 };
 const seconds = (text) => Number(text.slice(0, -1)) * SECONDS[text.at(-1)];
 
-/** bwlimitd writes each 10 s: the newest seconds are there, and 0. */
+/** bwlimitd writes every 10 s: the newest seconds are present, as 0. */
 const UNWRITTEN_S = 5;
 
-/** History of a peer, or of a class of it: scene.sent[PEER or PEER/CLASS] = (seconds ago) => bit/s sent and refused. Nobody waits a day for a test. */
+/** History of a peer, or of one of its classes: scene.sent[PEER or PEER/CLASS] = (seconds ago) => bit/s sent and refused. It is computed, because no test can wait a day. */
 function history(scene, q) {
 	const peer = q.get('peer');
 	const of = q.get('class');
@@ -92,7 +92,7 @@ function history(scene, q) {
 		damaged_row_count: 0, total: { sent_bytes: sum('sent_bytes'), sent_dropped_bytes: sum('sent_dropped_bytes'), arrived_bytes: 0, arrived_dropped_bytes: 0 }, points };
 }
 
-/** SAs as charon and the kernel tell of them: the kernel of the lab has no ESP. */
+/** SAs as charon and the kernel report them: the kernel of the lab has no ESP. */
 function withSa(scene, peer = 'tray-3') {
 	const d = scene.documents;
 	d['ipsec-status'] = { version: 1, kind: 'ipsec-status', without_sa: [], ike_sas: [{ peer, state: 'ESTABLISHED', remote: '192.0.2.3', remote_id: 'CN=tray-3', age_s: 5400,
@@ -144,7 +144,7 @@ function theft() {
 	s.peers['log-collector'].grant.volume_bytes = 4e9;
 	return s;
 }
-/** Limits of log-collector beside its own: of two host ports to it, of what arrives from it, and its weight in the zone. */
+/** Further limits of log-collector: of two host ports to it, of what arrives from it, and its weight in the zone. */
 function ownLimits() {
 	const s = healthy();
 	const d = s.documents;
@@ -160,7 +160,7 @@ function ownLimits() {
 	d.reasons.reasons.push({ port: 'hpf0', hook: 'ingress', reason: 'port-rate', passes: false, text: 'over the rate of its host port', todo: null, frames: 40, bytes: 60_000, charged_bytes: 0 });
 	return s;
 }
-/** What went through its zone is at least what went to its peers. */
+/** A zone has passed at least as much as its peers. */
 function ofZone(s, used) {
 	for (const v of s.documents.usage.volumes) if (v.limit_key === 'zone external') v.used_bytes = used;
 }
@@ -179,14 +179,14 @@ function splitTheft() {
 	ofZone(s, 3.24e9 + 950e6);
 	return s;
 }
-/** As theft, seen in a second in which it pauses. */
+/** Like theft, in a second in which it pauses. */
 function blinkingTheft() {
 	const s = theft();
 	Object.assign(s.documents.top.peers.find((p) => p.peer === 'log-collector'), { passed_bits_per_second: 0, dropped_bits_per_second: 0 });
 	s.sent['log-collector'] = (ago) => [ago < 43 * 60 ? 6e6 : 0, 0];
 	return s;
 }
-/** object-store may 100 Mbit/s of its own, and is in a zone of 50: it takes 60 % of that. */
+/** object-store has a limit of 100 Mbit/s, in a zone of 50: it uses 60 % of that. */
 function zoneTheft() {
 	const s = healthy();
 	const peer = 'object-store';
@@ -195,7 +195,7 @@ function zoneTheft() {
 	s.sent[peer] = (ago) => [ago < 5.5 * 3600 ? 30e6 : 1e6, 0];
 	return s;
 }
-/** An exit that nothing of its own holds; all: nor anything around it. */
+/** An exit without a limit of its own; all: nor of its zone or the node. */
 function unlimited(all = false) {
 	const s = healthy();
 	const d = s.documents;
@@ -209,7 +209,7 @@ function unlimited(all = false) {
 	}
 	return s;
 }
-/** Every grant is at its floor, and bwlimitd is not the cause. */
+/** Every grant is at its floor, not because of bwlimitd. */
 function atFloor(of) {
 	const s = healthy();
 	Object.assign(s.documents.status, { heartbeat_ends_in_s: -40 }, of);
@@ -234,13 +234,13 @@ function tried() {
 	s.sent = {};
 	return s;
 }
-/** Closed by stop, and one peer before that: as the journal tells since when. */
+/** Closed by stop, and one peer earlier; the journal says since when. */
 function stopped() {
 	const s = withSa(recorded('stopped'));
 	Object.assign(s.documents.journal, { stopped: true, stopped_at: '2026-11-22T23:20:00Z', revoked_count: 1, peer_names: ['object-store'], closures: [{ peer: 'object-store', closed_at: '2026-11-22T22:58:00Z' }] });
 	return s;
 }
-/** Thirteen encrypted peers, the last of which has no SA; of charon nothing is served. */
+/** Thirteen encrypted peers, the last of which has no SA; nothing about charon is served. */
 function lastSa() {
 	const s = healthy();
 	const d = s.documents;
@@ -252,7 +252,7 @@ function lastSa() {
 	Object.assign(d.grants.grants.at(-1), { sa_out: false, offload: null });
 	return s;
 }
-/** As today's bwlimit-web serves it: nothing that only root may see. */
+/** What today's bwlimit-web serves: nothing that only root may see. */
 function plain() {
 	const s = saLost();
 	for (const name of ['verify', 'ipsec-status', 'log', 'audit']) delete s.documents[name];
@@ -277,7 +277,7 @@ function volumesEnd() {
 		warnings: ['peer backup: its volume is of no window: it does not come again'] });
 	return s;
 }
-/** A node with that many peers; past: what each sent, as scene.sent has it. */
+/** A node with that many peers; past: what each sent, as in scene.sent. */
 export function many(n, past = null) {
 	const s = healthy();
 	const t = s.documents.top.peers.find((p) => p.peer === 'object-store');
@@ -291,7 +291,7 @@ export function many(n, past = null) {
 	else s.documents.history = () => errorDocument('no history');
 	return s;
 }
-/** Names as a thief would choose them, if he could. */
+/** Names that a thief would choose, if he could. */
 export function hostile() {
 	const s = theft();
 	const evil = `<img src=x onerror="window.hit=1"><script>window.hit=1</script>`;
@@ -310,7 +310,7 @@ export function hostile() {
 	return s;
 }
 
-// ---- a fleet: the documents that bwlimit-web --fleet serves (docs/api.md), by schema; a lab has three trays, this ten thousand ----
+// ---- a fleet: the documents that bwlimit-web --fleet serves (docs/api.md), by schema; a lab has three trays, this one has ten thousand ----
 const rollout = (r) => ({ document: 'policy/base', digest: 'ab'.repeat(32), from_digest: null, tray: null, stage_percents: [], next_percent: null, soak_ends_in_s: null, judged_at: null, judged_count: null,
 	unwell_count: null, bad_count: null, waited_tray_names: [], why: null, ...r });
 export function fleet(n = 10_000, { well = false } = {}) {
@@ -323,7 +323,7 @@ export function fleet(n = 10_000, { well = false } = {}) {
 			fresh: well || (i !== 60 && !old), closed_count: well || i !== 61 ? 0 : 2, alarm_count: well || i !== 62 ? 0 : 1, status_signature: !well && i === 62 ? 'refused' : i === 63 ? 'unsigned' : dead || mute ? null : 'signed', passed_bits_per_second: dead || mute ? null : 40e9 + i * 1e5,
 			dropped_bits_per_second: dead || mute ? null : i % 100 === 1 ? 3e6 : 0, heard_ago_s: dead || mute ? 700 : 12, certificate_ends_in_s: dead || mute ? null : 86400 * (!well && i < 2 ? 12 + i : 300), why: dead || mute ? 'no answer: connection timed out' : null };
 	});
-	// As fleet/model/page.c sorts by worst.
+	// Sorted by worst, like fleet/model/page.c.
 	const rank = (t) => 64 * !t.alive + 32 * (t.alive && t.heard_ago_s > 180) + 16 * (t.alarm_count > 0) + 4 * !t.fresh + 2 * (t.closed_count > 0) + t.late;
 	const worst = [...trays].sort((a, b) => rank(b) - rank(a) || (b.dropped_bits_per_second ?? 0) - (a.dropped_bits_per_second ?? 0));
 	const sum = (group_kind, group, of, used = null, volume = null) => ({ group_kind, group, tray_count: of.length, alive_count: of.filter((t) => t.alive).length,

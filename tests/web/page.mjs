@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page in Debian's chromium: every state with its words, accessibility, keys, pausing, hostile names, and what it costs.
+// The page in Debian's chromium: every state with its words, accessibility, keys, pausing, hostile names, and its cost.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,9 +9,9 @@ import { typedIn } from './commands.mjs';
 import { hostile, many, scenes, timeOf } from './models.mjs';
 
 const browser = await launch();
-/** The same frame, made just now. */
+/** The same frame with the current time. */
 const later = async (t) => ({ ...scenes.healthy().documents.top, time: new Date(await t.page.evaluate(() => Date.now())).toISOString() });
-/** Until the table does or does not: numbers are fresh for four seconds, of real time as well. */
+/** Waits until the table fades, or does not: numbers are fresh for four seconds, in real time, too. */
 const fades = (t, is) => t.page.waitForFunction((f) => document.querySelector('.table')?.hasAttribute('data-fades') === f, is, { timeout: 60_000 }).then(() => true, () => false);
 const pictures = process.env.PICTURES;
 if (pictures) mkdirSync(pictures, { recursive: true });
@@ -61,7 +61,7 @@ for (const [name, words] of Object.entries(STATES)) {
 		await t.close();
 	});
 }
-/** What changes in a healthy node; the finding that it makes: how urgent, its words, what to type. */
+/** What changes in a healthy node, and the finding that results: its urgency, its words, what to type. */
 const grantOf = (d, peer) => d.grants.grants.find((g) => g.peer === peer);
 const refusedBy = (reason) => (d) => d.reasons.reasons.push({ port: 'p0', hook: 'gate', reason, passes: false, text: reason, todo: null, frames: 3, bytes: 300, charged_bytes: 300 });
 const FINDINGS = [
@@ -171,7 +171,7 @@ await part('the stream', async () => {
 	await t.says('All promises hold');
 	t.server.state.refuse = true;
 	t.server.drop();
-	// Step by step: the page counts from when the browser tells it, and from what it heard last; both are of real time.
+	// Step by step: the page counts from when the browser reports it, and from the last message; both are in real time.
 	for (let i = 0; i < 60 && !(await t.text()).includes('The stream of numbers is closed'); i++) await t.page.clock.runFor(500);
 	ok('a stream that is closed and refused is red, though every question is answered', (await t.says('The stream of numbers is closed')) && (await t.says('1 thing needs you now')), await t.text());
 	ok('and since when nothing came is said at the top', /silent ([5-9]|[1-5]\d) s|silent \d+ min/.test(await t.text()), await t.text());
@@ -288,20 +288,20 @@ await part('the last hour', async () => {
 	const t = await open(browser, scene);
 	ok('before a page was open for an hour, counters are since attach', await t.says('since attach, 11 d 13 h'), await t.text());
 	const shown = () => t.page.evaluate(() => document.querySelector('.reasons tbody td')?.innerText ?? 'no row');
-	/** Until the row says so: the words beside it change by the clock, the row by a push, which may come later. */
+	/** Waits until the row says so: the words beside it change with the clock, the row by a push, which may come later. */
 	const shows = (frames) => t.page.waitForFunction((f) => document.querySelector('.reasons tbody td')?.innerText === f, frames, { timeout: 60_000 }).then(() => true, () => false);
 	const taken = (frames) => t.page.waitForFunction((f) => document.querySelector('.reasons tbody th')?.title.startsWith(`as of ${f};`), frames, { timeout: 60_000 });
-	await t.page.clock.fastForward(7_200_000); // as a tab that was hidden: its timers stood still
+	await t.page.clock.fastForward(7_200_000); // like a hidden tab, whose timers stood still
 	t.server.push('reasons', reasons(1400));
 	ok('after a hidden time the true age is said', await t.says('in the last 2 h'), await t.text());
 	ok('with what came in it', await shows('400'), await shown());
 	for (let i = 1; i <= 62; i++) {
 		t.server.push('reasons', reasons(1400 + i));
-		await taken(1400 + i); // in the minute that it is of
+		await taken(1400 + i); // in the minute to which it belongs
 		await t.page.clock.fastForward(60_000);
 	}
 	const few = () => t.page.waitForFunction(() => Number(document.querySelector('.reasons tbody td')?.innerText) < 100, null, { timeout: 60_000 }).then(() => true, () => false);
-	ok('an hour later it is the last hour alone', (await t.says('in the last hour')) && (await few()), await shown()); // 62, and a few that came late
+	ok('an hour later it is the last hour alone', (await t.says('in the last hour')) && (await few()), await shown()); // 62, and a few late ones
 	t.server.push('reasons', reasons(7));
 	ok('a counter that falls begins anew', (await t.says('since attach')) && (await shows('7')), await t.text());
 	await t.close();
@@ -343,7 +343,7 @@ await part('refused in the last hour, at the first look', async () => {
 await part('budgets', async () => {
 	const scene = scenes.theft();
 	const t = await open(browser, scene);
-	for (const w of ['61.7 Mbit/s / 2.00 Gbit/s', '15 % of 21.5 GB']) await t.says(w); // of top, the policy and usage
+	for (const w of ['61.7 Mbit/s / 2.00 Gbit/s', '15 % of 21.5 GB']) await t.says(w); // from top, the policy and usage
 	const rows = () => t.page.evaluate(() => [...document.querySelectorAll('.budgets tbody tr')].map((tr) => [tr.children[0], ...tr.querySelectorAll('.figure'), tr.lastElementChild].map((c) => c.innerText)));
 	const first = await rows();
 	same('the node, its host port and its zones: what is used of rate and volume, and what is left', first,
@@ -365,7 +365,7 @@ await part('budgets', async () => {
 	await two.close();
 });
 
-/** Lines of a panel: name, value, command. */
+/** The lines of a panel: name, value, command. */
 const factsOf = (page, id) => page.evaluate((of) => [...document.querySelectorAll(`[aria-labelledby="${of}"] .facts > li`)].map((li) => [li.children[0].innerText, li.children[1].innerText, li.querySelector('code')?.innerText ?? '']), id);
 await part('closures', async () => {
 	const scene = scenes.stopped();
@@ -455,7 +455,7 @@ await part('classes', async () => {
 	await t.close();
 });
 
-// ---- what is recorded of a peer --------------------------------------------------------------------------------------------
+// ---- what is recorded about a peer -----------------------------------------------------------------------------------------
 await part('records', async () => {
 	const scene = scenes.theft();
 	const t = await open(browser, scene, { query: '?peer=log-collector' });
@@ -622,7 +622,7 @@ await part('pause', async () => {
 	for (let i = 0; i < 100 && t.server.streams.size; i++) await new Promise((r) => setTimeout(r, 20));
 	same('paused, the server has no stream to fill', t.server.streams.size, 0);
 	t.server.state.scene.documents.top = more;
-	// What was asked just before may still be on its way.
+	// A request that was sent just before may not have arrived yet.
 	let before = -1;
 	for (let i = 0; i < 100 && before !== t.server.asked.length; i++) {
 		before = t.server.asked.length;
@@ -673,7 +673,7 @@ await part('more than the server lists', async () => {
 // ---- accessibility -----------------------------------------------------------------------------------------------------------
 const SIZES = [[320, 640], [1280, 800], [2560, 1400]];
 await part('incidents', async () => {
-	// Who, since when, how much is gone, what to type: on the first screen, in lines that one can read, without a click.
+	// Who, since when, how much is gone, what to type: on the first screen, in readable lines, without a click.
 	const INCIDENTS = { theft: ['log-collector: ', 'for 42 min', '3.12 GB gone', 'bwlimit-ctl revoke log-collector'], 'slow-theft': ['log-collector: ', 'for 2 h 19 min', '3.24 GB of 4.00 GB', 'bwlimit-ctl revoke log-collector'],
 		'split-theft': ['backup: ', 'for 25 min', '928 MB gone', 'bwlimit-ctl revoke backup'], 'zone-theft': ['object-store: ', 'for 5 h 19 min', '72.0 GB gone', 'bwlimit-ctl revoke object-store'],
 		'blinking-theft': ['log-collector: ', 'for 42 min', '1.89 GB gone', 'bwlimit-ctl revoke log-collector'] };
@@ -698,12 +698,12 @@ await part('incidents', async () => {
 	}
 });
 const WIDE = [['healthy', ''], ['theft', ''], ['stopped', ''], ['theft', '?peer=log-collector'], ['healthy', '?peer=object-store&class=nfs'], ['verify', ''], ['fleet', '?group=hall'], ['fleet', '?tray=tray-00007']];
-// Every other state has the same parts with other words and colours: one size shows those.
+// All other states have the same parts with other words and colours: one size is enough for those.
 const LOOKED_AT = [...WIDE.map((w) => [...w, SIZES]), ...Object.keys(STATES).filter((name) => !WIDE.some(([n, q]) => n === name && q === '')).map((name) => [name, '', [[1280, 800]]])];
 for (const [name, query, sizes] of LOOKED_AT) {
 	await part(`axe ${name}${query}`, async () => {
 		const t = await open(browser, scenes[name](), { query });
-		// axe sets styles of its own: from outside of the page's policy, by the debugger.
+		// axe sets styles of its own, which the page's policy would refuse: so the debugger bypasses the policy.
 		const cdp = await t.page.context().newCDPSession(t.page);
 		await cdp.send('Page.setBypassCSP', { enabled: true });
 		await t.page.reload();
@@ -756,7 +756,7 @@ for (const query of ['', '?peer=%3Cimg%20src%3Dx%20onerror%3D%22window.hit%3D1%2
 	});
 }
 
-// ---- scenes of a fleet show what bwlimit-web --fleet can send, by its API and schemas --------------------------------------------
+// ---- scenes of a fleet have only what bwlimit-web --fleet can send, by its API and schemas ---------------------------------------
 await part('scenes', async () => {
 	const docs = join(dirname(fileURLToPath(import.meta.url)), '../../docs');
 	const served = readFileSync(join(docs, 'api.md'), 'utf8').split('**For a fleet**')[1].split('**Not available**')[0];
@@ -792,7 +792,7 @@ await part('the fleet', async () => {
 	same('the arrow is where the server sorts, and as it does', await heads(), [['now', 'descending']]);
 	await t.page.click('.peers th button:has-text("now")');
 	same('once more is the worst first again, and no arrow', [await heads(), new URL(t.page.url()).searchParams.get('sort')], [[], null]);
-	await t.page.waitForFunction(() => document.querySelector('#group')?.options.length > 1, null, { timeout: 60_000 }).catch(() => {}); // the next answer has them
+	await t.page.waitForFunction(() => document.querySelector('#group')?.options.length > 1, null, { timeout: 60_000 }).catch(() => {}); // the next answer has the labels
 	same('groups are by the labels that the fleet has', await t.page.evaluate(() => [...document.querySelector('#group').options].map((o) => o.value)), ['', 'hall', 'rack']);
 	await t.page.selectOption('#group', 'hall');
 	ok('and of the rows shown, which is said', await t.says('hall=1: 40 · of the rows shown'), await t.text());
@@ -849,13 +849,13 @@ await part('the fleet’s worst', async () => {
 	await late.close();
 });
 
-// ---- what it costs -----------------------------------------------------------------------------------------------------------
+// ---- cost --------------------------------------------------------------------------------------------------------------------
 await part('cost', async () => {
 	const scene = many(1000);
 	const t = await open(browser, scene);
 	await t.says('all 1000');
 	const cdp = await t.page.context().newCDPSession(t.page);
-	await cdp.send('Performance.enable', { timeDomain: 'threadTicks' }); // CPU time: the machine may be busy with others
+	await cdp.send('Performance.enable', { timeDomain: 'threadTicks' }); // CPU time, because the machine may be busy
 	const metrics = async () => Object.fromEntries((await cdp.send('Performance.getMetrics')).metrics.map((m) => [m.name, m.value]));
 	const top = scene.documents.top;
 	const begin = Date.parse(top.time);
@@ -876,16 +876,16 @@ await part('cost', async () => {
 await part('cells', async () => {
 	const scene = many(60);
 	const top = scene.documents.top;
-	for (const [i, p] of top.peers.entries()) p.passed_bits_per_second = 5e7 - i * 1e5; // the order in which they stay
+	for (const [i, p] of top.peers.entries()) p.passed_bits_per_second = 5e7 - i * 1e5; // they stay in this order
 	const t = await open(browser, scene, { query: '?sort=-now' });
 	await t.says('all 60');
-	for (const w of ['mesh', 'external', 'never']) await t.says(w); // all that the table is made of
+	for (const w of ['mesh', 'external', 'never']) await t.says(w); // all documents from which the table is made
 	for (let i = 0; i < 500 && t.server.asked.filter((a) => a.includes('since=1h')).length < 20; i++) await t.page.waitForTimeout(20);
-	await t.page.waitForTimeout(500); // each first answer is drawn
+	await t.page.waitForTimeout(500); // until the first answer of each is drawn
 	const figure = (peer) => t.page.evaluate((name) => [...document.querySelectorAll('.peers tbody tr')].find((tr) => tr.querySelector('a').textContent === name)?.querySelector('.figure').textContent, peer);
 	const begin = Date.parse(top.time);
 	let frame = 0;
-	/** Draws one frame more, in which each peer sends so much less or more; returns how many texts of the table were written. */
+	/** Draws one more frame, after change(); returns the texts of the table that were written. */
 	const next = async (change) => {
 		top.time = new Date(begin + ++frame * 1000).toISOString();
 		change();
@@ -901,7 +901,7 @@ await part('cells', async () => {
 	await next(() => { top.peers[0].passed_bits_per_second += 1e5; });
 	const first = top.peers[0];
 	let written = [];
-	// A first answer that is drawn late writes a text of its own.
+	// A first answer that is drawn late writes another text.
 	for (let i = 0; i < 10 && written.length !== 1; i++) written = await next(() => { first.passed_bits_per_second += 1e5; });
 	same('where one peer sends another rate, one text of the table is written', written, [`${(first.passed_bits_per_second / 1e6).toFixed(1)} Mbit/s / 50.0 Mbit/s`]);
 	const all = (by) => () => { for (const p of top.peers) p.passed_bits_per_second += by; };
@@ -912,7 +912,7 @@ await part('cells', async () => {
 	for (let i = 0; i < 4; i++) await next(all(1e5));
 	const late = await figure(far);
 	ok('a row out of sight is never more than five updates old', [0, 1, 2, 3, 4].some((n) => late.startsWith(words(n))), late, words(0));
-	for (let i = 0; i < 20; i++) { // until it is old when nothing comes any more
+	for (let i = 0; i < 20; i++) { // until the row is old at the moment of a pause
 		await next(all(1e5));
 		await t.page.keyboard.press('p');
 		if (!(await figure(far)).startsWith(words(0))) break;
@@ -937,8 +937,8 @@ for (const [name, query, findings] of HOURS) {
 			const m = Object.fromEntries((await cdp.send('Performance.getMetrics')).metrics.map((x) => [x.name, x.value]));
 			return { nodes: m.Nodes, listeners: m.JSEventListeners, heap: m.JSHeapUsedSize };
 		};
-		// On a busy machine a question is given up after 20 s, which no played clock moves, and that makes a finding until the next
-		// one is answered: what is counted is a page that says what it said before.
+		// On a busy machine a request is given up after 20 s of real time, whatever the simulated clock; that makes a finding until the next
+		// one is answered. So it counts only once the page says again what it said before.
 		const said = () => t.page.evaluate(() => [...document.querySelectorAll('.findings .what')].map((e) => e.lastElementChild.textContent));
 		let should = findings;
 		const settled = async () => {
@@ -955,7 +955,7 @@ for (const [name, query, findings] of HOURS) {
 				if (scene.documents.top) {
 					scene.documents.top.time = new Date(await t.page.evaluate(() => Date.now())).toISOString();
 					scene.documents.top.peers[0].passed_bits_per_second = 9e6 + (i % 7) * 1e5;
-					scene.documents.top.peers[4] = { ...scene.documents.top.peers[1], peer: `job-${h}-${i}` }; // one comes, one goes
+					scene.documents.top.peers[4] = { ...scene.documents.top.peers[1], peer: `job-${h}-${i}` }; // one comes, another goes
 					t.server.push('top', scene.documents.top);
 					t.server.push('status', scene.documents.status);
 				}
@@ -965,7 +965,7 @@ for (const [name, query, findings] of HOURS) {
 			same(`after so many hours the findings are what they were: "${name}${query}", ${h} h`, await settled(), should);
 			return counts();
 		};
-		await hours(2); // what grows until it is full: a ring of an hour
+		await hours(2); // fills what is bounded: a ring of an hour
 		const a = await hours(1);
 		const b = await hours(8);
 		note(`"${name}${query}": after 3 h ${a.nodes} nodes, ${a.listeners} listeners, ${(a.heap / 1e6).toFixed(1)} MB; after 11 h ${b.nodes}, ${b.listeners}, ${(b.heap / 1e6).toFixed(1)} MB`);
@@ -974,10 +974,10 @@ for (const [name, query, findings] of HOURS) {
 	});
 }
 
-// ---- what it tells to type, the built programs take ------------------------------------------------------------------------------
+// ---- the built programs accept every command that the page says to type ----------------------------------------------------------
 await part('commands', async () => {
 	for (const [name, scene] of Object.entries(scenes)) {
-		if (name === 'many') continue; // as healthy, a thousand times
+		if (name === 'many') continue; // the same commands as healthy, a thousand times
 		const s = scene();
 		const at = s.api.scope === 'fleet' ? ['?tray=tray-00007'] : !['theft', 'hostile'].includes(name) ? [] : s.documents.policy.peers.map((p) => `?peer=${encodeURIComponent(p.peer)}`);
 		for (const query of ['', ...at]) {
@@ -993,7 +993,7 @@ await part('commands', async () => {
 	same('all others are of programs that a DPU has', [...shown].filter((c) => !/^(bwlimit-[a-z]+|systemctl|sysctl|journalctl|modprobe|ip|ethtool|tc|chronyc|swanctl|openssl) /.test(c)), []);
 });
 
-// ---- nothing forbidden, over all of it ----------------------------------------------------------------------------------------
+// ---- nothing forbidden in the whole run ---------------------------------------------------------------------------------------
 same('no page broke its content security policy, threw, asked another server, or sent anything but GET', [...new Set(wrong)], []);
 await part('the policy of contents', async () => {
 	const said = readFileSync(join(process.env.BWL_SOURCE, 'web/reply.c'), 'utf8').split('"Content-Security-Policy"')[1].split('}')[0];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The page in a browser: page.mjs. In the environment, PICTURES=DIR: those of README and docs/page.md go there; STATES=DIR: all.
+# The page in a browser: page.mjs. Environment: PICTURES=DIR gets the pictures of README and docs/page.md; STATES=DIR gets all.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deps.sh

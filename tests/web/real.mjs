@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// real_test.sh's browser: real.mjs URL ORDERS
+// The browser of real_test.sh: real.mjs URL ORDERS
 import { openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { done, launch, note, ok, same } from './browser.mjs';
@@ -15,7 +15,7 @@ page.on('pageerror', (e) => wrong.push(e.message));
 page.on('console', (m) => m.text().includes('Content Security Policy') && wrong.push(m.text()));
 page.on('response', (r) => answers.set(`${r.status()} ${new URL(r.url()).pathname}`, r.url()));
 const text = () => page.evaluate(() => document.body.innerText.replace(/[\s\u00a0]+/g, ' '));
-/** Half a minute: a busy machine is slow. */
+/** Half a minute, because a busy machine is slow. */
 const says = (re, timeout = 30_000) => page.waitForFunction((r) => new RegExp(r).test(document.body.innerText.replace(/[\s\u00a0]+/g, ' ')), re.source, { timeout }).then(() => true, () => false);
 const picture = async (name) => process.env.STATES && page.screenshot({ path: join(process.env.STATES, `real-${name}.png`) });
 
@@ -28,7 +28,7 @@ ok('the reason has the line of the policy', await says(/peer-rate [0-9 +]+ peers
 ok('the largest figure is there', await says(/1 TB out of this tray would take [0-9]+ (h|d|y)/), await text());
 ok('a peer whose SA is missing is said to be closed', await says(/tray-3 has no SA/), await text());
 ok('the budgets of node and zones are there, used and left', await says(/node tray-7 [0-9.]+ [kMG]?bit\/s \/ 2\.00 Gbit\/s .*zone external [0-9.]+ [kMG]?bit\/s \/ 50\.0 Mbit\/s .* of 21\.5 GB 2[01]\.[0-9] GB/), await text());
-// A history is asked for once a minute.
+// A history is requested once a minute.
 ok('what was refused in the last hour is told by peer', await says(/Last hour, by peer: log-collector [0-9.]+ (kB|MB|GB)/, 120_000), await text());
 await picture('node');
 await page.click('.peers .row-link:has-text("log-collector")');

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The page as bwlimit-web serves it, over a lab with real traffic: a thief at his limit, revoked, stopped, and no bwlimitd.
+# The page as bwlimit-web serves it, with a lab and real traffic: a thief at his limit, revoked, stopped, and without bwlimitd.
 set -uo pipefail
-# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+# The groups exist only for this test: its own file is mounted over /etc/group, in its own mount namespace.
 if [[ ! -v WEB_UNSHARED ]]; then
 	WEB_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
@@ -32,7 +32,7 @@ in_dpu "$CTL" heartbeat --lift >/dev/null 2>&1
 sed '/^lease:/d; s/40mb per/100gb per/' "$here/models/policy.yaml" >"$LAB_TMP/policy.yaml"
 web_agent "$LAB_TMP/policy.yaml" || exit 1
 for peer in object-store log-collector backup; do in_dpu "$CTL" grant "$peer" reason a test >/dev/null 2>&1; done
-# Outside any port that is free; inside the same, as the server answers to its own address only.
+# Outside the lab any free port; inside the same port, because the server answers only to its own address.
 node "$here/forward.mjs" 0 "$LAB_TMP/forward" >"$LAB_TMP/out" 2>&1 &
 outside=$!
 trap 'kill "$outside" "$thief" "$orders" 2>/dev/null; lab_down' EXIT
@@ -42,11 +42,11 @@ WEB_AT=127.0.0.1:$(sed -n 's/^ready //p' "$LAB_TMP/out")
 web_start || exit 1
 lab_bg in dpu node "$here/forward.mjs" "$LAB_TMP/forward" "${WEB_AT#*:}"
 lab_wait_for 10 grep -q ready "$LAB_TMP/in"
-# Twice his limit, for as long as the test may take.
+# Twice the thief's limit, for as long as the test may take.
 printf 'eth ip4 src=%s dst=10.103.0.9 tcp dport=443 fill=1446\n' $HOST4 >"$LAB_TMP/frame"
 in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 400 --pps 1700 <"$LAB_TMP/frame" >/dev/null 2>&1 &
 thief=$!
-# What the page's script asks for, one word a line: orders to the lab.
+# Orders of the page's script to the lab, one word per line.
 mkfifo "$LAB_TMP/orders"
 (while read -r order; do
 	case $order in

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Records the documents that the page's tests are served: models/SCENE/DOCUMENT.json, as the tools print them in a real lab
-# with real traffic. By hand, as root, where a document has changed: BWL_BUILD=… tests/web/record.sh. Takes two minutes.
+# Records the documents that the page's tests serve: models/SCENE/DOCUMENT.json, as the tools print them in a real lab
+# with real traffic. Run by hand, as root, when a document has changed: BWL_BUILD=… tests/web/record.sh. Takes two minutes.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-record-$$ LAB_DESTS=4
@@ -12,7 +12,7 @@ lab_up || exit 1
 export BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
 STATE=$LAB_TMP/state
 
-scene() { # NAME: every document as it is now; --json is one line each
+scene() { # NAME: records every document as it is now
 	local to=$here/models/$1 doc
 	rm -rf "$to"
 	mkdir -p "$to"
@@ -73,15 +73,15 @@ in_dpu "$CTL" revoke object-store >/dev/null 2>&1
 in_dpu "$CTL" stop >/dev/null
 scene stopped
 in_dpu "$CTL" stop --off >/dev/null
-# bwlimitd sees the kernel forward by itself: a sign of tampering, by which it stops everything
+# bwlimitd sees that the kernel forwards by itself: a sign of tampering, for which it stops everything
 lab_sysctl dpu net.ipv4.ip_forward=1
 sleep 2
 scene verify
 lab_sysctl dpu net.ipv4.ip_forward=0
 grep -h '"kind"' "$LAB_TMP/agent" "$LAB_TMP/agent2" >"$here/models/log.jsonl"
-# Nothing of the machine that recorded.
+# Removes names of the machine that recorded.
 find "$here/models" -name '*.json*' -exec sed -i -e "s|$here/models/policy.yaml|/etc/bwlimit/policy.yaml|g" \
 	-e "s|$LAB_PINS|/sys/fs/bpf/bwlimit|g" -e "s|$LAB_TMP/none|/run/charon.vici|g" -e "s|$LAB_TMP|/var/lib/bwlimit|g" \
 	-e "s|bwlimit/$(hostname)|bwlimit/tray-7|g; s|— bwlimit/[^ ]*|— bwlimit/tray-7|g" {} +
-# One line each: small, and git shows what changed of what.
+# One line each: this is small, and git shows what changed in which document.
 find "$here/models" -name '*.json' -exec sh -c 'jq -c . "$1" >"$1.1" && mv "$1.1" "$1"' _ {} \;

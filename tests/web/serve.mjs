@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// bwlimit-web's side of the page, for tests: the built page with its headers, and the documents of a scene (models.mjs).
-// node serve.mjs [SCENE] [PORT] serves one to look at.
+// Plays bwlimit-web for tests: serves the built page with its headers, and the documents of a scene (models.mjs).
+// node serve.mjs [SCENE] [PORT] serves a scene for people to look at.
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
@@ -16,7 +16,7 @@ export function errorDocument(text, todo = null, code = 'ENOENT') {
 	return { version: 1, kind: 'error', error: { program: 'bwlimit-web', code, id: null, text, file: null, line: null, column: null, todo } };
 }
 
-/** state.hang: nothing is answered; state.refuse: no stream is. state.ages: { NAME: seconds since it was made }. scene: { api, documents: { NAME: document | (parameters) => document }, streamed: [NAME] }; may be replaced while it serves. */
+/** state.hang: no request is answered; state.refuse: streams are refused. state.ages: { NAME: seconds since it was made }. scene: { api, documents: { NAME: document | (parameters) => document }, streamed: [NAME] }; may be replaced while it serves. */
 export async function serve(scene, port = 0, page = PAGE) {
 	const streams = new Set();
 	const asked = [];
@@ -71,14 +71,14 @@ export async function serve(scene, port = 0, page = PAGE) {
 		push(name, document, age) {
 			for (const to of streams) if (to.names.includes(name)) send(to, name, document, age);
 		},
-		/** What hangs gets an answer that is none: a browser asks again by itself where a connection breaks. */
+		/** Hanging requests get an error: if their connections were closed instead, the browser would ask again by itself. */
 		fail() {
 			for (const res of hung.splice(0)) res.writeHead(502).end();
 		},
 		drop() {
 			for (const to of streams) to.res.destroy();
 		},
-		/** As a server that hangs: sockets stay, nothing is said. */
+		/** Ends the streams and the server. */
 		async close() {
 			for (const to of streams) to.res.end();
 			server.closeAllConnections();
