@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The arm64 package on an arm64 kernel, whatever its pages: attach, limit, verify, upgrade, detach. Run by
-# vm-testbed/arm64 inside its guest; all it uses comes from the package.
+# The arm64 package on an arm64 kernel, for any page size: attach, limit, verify, upgrade, detach. vm-testbed/arm64
+# runs this inside its guest; everything that it uses comes from the package.
 set -uo pipefail
 harness=/usr/libexec/bwlimit/harness
 LAB=bwl-arm64-$$ LAB_DESTS=2
@@ -41,7 +41,7 @@ check "verify is clean" tool bwlimit-load verify
 check "IPv4 passes" eval 'in_host ping -q -c 3 -i 0.2 -W 5 "$(lab_dest4 1)" >/dev/null'
 check "IPv6 passes" eval 'in_host ping -q -c 3 -i 0.2 -W 5 "$(lab_dest6 1)" >/dev/null'
 
-# --- the limit: three times as much is offered
+# --- the limit: three times the limit is offered
 lab_bg stranger d2 "$FRAMES" count eth0
 stranger=$LAB_PID
 lab_wait_for 10 grep -q ready "$LAB_TMP/stranger"
@@ -53,11 +53,11 @@ read -r bytes frames ns < <(in_ns d1 "$FRAMES" sample eth0 5 --from-first)
 wait %+
 note "4 Mbit/s: $frames frames, $bytes bytes in $ns ns: $((bytes * 8 * 1000000 / ns)) kbit/s"
 check "at most rate x T + burst arrives" [ "$bytes" -le $((500000 * ns / 1000000000 + 65536)) ]
-# An emulated sender that pauses for longer than the burst lasts loses what it might have sent.
+# An emulated sender that pauses for longer than the burst lasts cannot catch up.
 check "and most of that" [ "$bytes" -ge $((350000 * ns / 1000000000)) ]
 
-# --- a volume, by the byte
-# Charged at hpf0: 1042 bytes a frame.
+# --- a volume, to the byte
+# Charged at hpf0: 1042 bytes per frame.
 check "a volume is granted" tool bwlimit-ctl grant d1 rate 100mbit volume 200000b reason test
 lab_bg counted d1 "$FRAMES" count eth0
 counter=$LAB_PID
@@ -75,13 +75,13 @@ lab_stop "$stranger"
 check "nothing reaches who has no grant" eval '! awk "\$3 == \"$HOST4\"" "$LAB_TMP/stranger" | grep -q .'
 in_dpu bwlimit-ctl reasons | sed 's/^/# /'
 
-# --- the rest of a life
+# --- upgrade and detach
 check "programs are replaced in place" tool bwlimit-load upgrade
 check "verify is clean" tool bwlimit-load verify
 check "detach works" tool bwlimit-load detach
 refute "the host port is down" is_up hpf0
 
-# --- evasions, in a lab of the drill's own
+# --- evasions, in the drill's own lab
 check "what the package's drill tries is held" \
 	eval 'env -u BWLIMIT_PIN_DIR bwlimit-ctl drill 03_ 05_ 08_ >"$LAB_TMP/out" 2>&1'
 sed 's/^/# /' "$LAB_TMP/out"
