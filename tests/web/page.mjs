@@ -942,11 +942,12 @@ for (const [name, query, findings] of HOURS) {
 		const said = () => t.page.evaluate(() => [...document.querySelectorAll('.findings .what')].map((e) => e.lastElementChild.textContent));
 		let should = findings;
 		const settled = async () => {
-			should ??= await said();
-			for (let i = 0; i < 240 && JSON.stringify(await said()) !== JSON.stringify(should); i++) {
+			const isSo = async (now) => (should ? JSON.stringify(now) === JSON.stringify(should) : !now.some((w) => w.includes('no answer')));
+			for (let i = 0; i < 240 && !(await isSo(await said())); i++) {
 				await t.page.waitForTimeout(250);
 				await t.page.clock.runFor(2_000);
 			}
+			should ??= await said();
 			return said();
 		};
 		const hours = async (h) => {
