@@ -25,7 +25,8 @@ static void hex_of(const char *bytes, size_t len, char ret[static 65])
 }
 
 /*
- * The normalised text with `until:` as the file has it: read back with the clocks it was read with.
+ * A digest of the normalised text. The clocks are those the file was read with, so that each
+ * `until:` comes out as it stands there.
  */
 static int meaning(const struct bwl_policy *p, uint64_t boot_ns, int64_t wall_s, uint8_t id[32],
 		   struct bwl_err *e)
@@ -83,7 +84,7 @@ static void stat_copy(const struct accept *a, struct stat *ret)
 		*ret = (struct stat){ 0 };
 }
 
-/* Read only when it is another file than it was: it may be large. */
+/* Reads the copy only when the file has changed: it may be large. */
 bool accept_has(struct accept *a)
 {
 	struct bwl_accepted c;
@@ -118,7 +119,7 @@ int accept_keep(struct accept *a, const struct desired *d, struct bwl_err *e)
 		return 0;
 	r = bwl_accepted_keep(a->dir, a->source->name, d->bytes, d->len, e);
 	a->seen = false;
-	if (r && !bwl_accepted_drop(a->dir)) /* the one before may be wider */
+	if (r && !bwl_accepted_drop(a->dir)) /* the previous copy may be wider */
 		return bwl_hint(e, "it is in force; after a reboot the policy of the source file "
 				   "applies");
 	if (r)

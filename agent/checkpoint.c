@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See checkpoint.h. A checkpoint that was reported is the one that will be cosigned: so the last
+ * See checkpoint.h. A reported checkpoint is the one that will be cosigned. So the last reported
  * ones are kept as marks, and a proof from the newest of them is made before it is requested. A
- * proof from an older one, or from one that another process of ours reported, is made from the
- * files, which may take seconds.
+ * proof from an older checkpoint, or from one that another process of ours reported, is made from
+ * the files, which may take seconds.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "thread.h"
 
 #define EVERY_NS 1000000000ULL
-#define REST 20 /* times as long as a proof took it is not made again */
+#define REST 20 /* after a proof, wait this many times as long as it took */
 #define MARKS 4
 #define STOP_S 2
 #define TELL_NS (600 * 1000000000ULL)
@@ -29,10 +29,10 @@ struct proof {
 	uint64_t from;
 	struct bwl_audit_mark to;
 	struct bwl_prover p;
-	uint64_t due_ns; /* not before: the log may have grown for long since */
+	uint64_t due_ns; /* not made again before: the log may be growing all the time */
 };
 
-/* Of all threads, under the lock. One log a process, as log_audit.c has it. */
+/* Shared by all threads, under the lock. A process has one log, as log_audit.c has it. */
 static struct {
 	pthread_mutex_t lock;
 	bool any;
@@ -47,19 +47,18 @@ static struct {
 struct checkpoint {
 	struct agent_thread thread;
 	const char *dir;
-	struct stat seen[2]; /* of the folder, and the file with the newest checkpoint, when it was
-				read */
+	struct stat seen[2]; /* the folder and the newest checkpoint's file, when read */
 	struct bwl_audit_mark newest;
-	struct bwl_audit_mark base; /* from which is proved what is asked for; size 0: none */
+	struct bwl_audit_mark base; /* where the requested proof begins; size 0: none */
 	struct proof proof[2];
 	char told[200]; /* last error, reported once */
 	uint64_t told_ns;
-	uint64_t files_due_ns; /* not before: a proof from the files, whatever it is asked from */
+	uint64_t files_due_ns; /* no proof from the files before, whatever it begins from */
 };
 
 /*
- * The checkpoint that the proof leads to, if there is one; but a reported size is never followed by
- * a smaller one, which would mean a log that was cut.
+ * The checkpoint that the proof leads to, if there is one. A reported size is never followed by a
+ * smaller one: that would look like a truncated log.
  */
 static const struct bwl_audit_mark *choose(uint64_t from, struct agent_checkpoint *ret)
 {
@@ -103,7 +102,7 @@ bool agent_checkpoint_tell(uint64_t from, struct agent_checkpoint *ret)
 	return any;
 }
 
-/* Not into the audit log, and seldom: a writer of the store controls the requests. */
+/* Not into the audit log, and seldom: whoever can write to the store controls the requests. */
 static void trouble(struct checkpoint *v, const struct bwl_err *e)
 {
 	uint64_t now_ns = bwl_now_ns();
@@ -123,7 +122,7 @@ static bool is_as_seen(const char *path, struct stat *seen)
 	struct stat st = { 0 };
 	bool same;
 
-	stat(path, &st); /* what is not there has inode 0 */
+	stat(path, &st); /* a missing file has inode 0 */
 	same = st.st_ino && st.st_ino == seen->st_ino && st.st_size == seen->st_size &&
 	       st.st_mtim.tv_sec == seen->st_mtim.tv_sec &&
 	       st.st_mtim.tv_nsec == seen->st_mtim.tv_nsec;
@@ -131,7 +130,7 @@ static bool is_as_seen(const char *path, struct stat *seen)
 	return same;
 }
 
-/* It is read again only where a file came or went, or the last one is another than it was. */
+/* The newest checkpoint is read again only if a file came or went, or its own file changed. */
 static bool is_same(struct checkpoint *v)
 {
 	char path[BWL_AUDIT_PATH];
@@ -154,7 +153,7 @@ static bool find_base(struct checkpoint *v, uint64_t from)
 	return false;
 }
 
-/* base NULL: from the files. */
+/* base NULL: the proof is made from the files. */
 static void prove(struct checkpoint *v, struct proof *x, const struct bwl_note_key *k,
 		  uint64_t from, const struct bwl_audit_mark *base)
 {

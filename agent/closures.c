@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whatever is found closed in the maps goes into the journal (docs/journal.md): closed by a tool
- * that could not write it, by us after a sign of tampering, or by the gate. On a separate thread,
- * which may wait for the disk.
+ * Writes whatever is found closed in the maps into the journal (docs/journal.md): closed by a tool
+ * that could not write it, by the agent after a sign of tampering, or by the gate. On a separate
+ * thread, which may wait for the disk.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define REPEAT_NS (600 * SECOND)
 #define MINUTE_NS (60 * SECOND)
 
-/* What changes with everything that closes, and costs nothing to look at. */
+/* These change with everything that closes, and are cheap to read. */
 struct numbers {
 	uint32_t seq, all, stop, generation, edits;
 	bool clamped;
@@ -31,9 +31,9 @@ struct again {
 
 struct closures {
 	struct agent_thread thread;
-	struct bwl_pins *pins; /* which outlive the thread */
+	struct bwl_pins *pins; /* they outlive the thread */
 	bool written;
-	struct numbers at; /* all of it is in the journal */
+	struct numbers at; /* everything up to here is in the journal */
 	struct again clamp, revoked;
 	char told[sizeof(((struct bwl_err *)0)->text)];
 	uint64_t told_ns;
@@ -71,9 +71,9 @@ static void tell(struct closures *v, const struct bwl_err *e)
 }
 
 /*
- * A sign that closes what is already closed changes nothing in the maps, and a host may cause many:
- * so only the newest per minute is written. due.c asks for those in between. Repeated revocations
- * are not told apart: they count for all revoked peers.
+ * A sign that closes what is already closed changes nothing in the maps, and a host may cause many
+ * of them: so only the newest per minute is written. due.c asks for those in between. Repeated
+ * revocations are not told apart: each counts for all revoked peers.
  */
 static void write_again(struct closures *v, struct again *a, enum bwl_journal_kind kind,
 			uint64_t said_s, bool now)
@@ -111,8 +111,7 @@ static void step(struct closures *v)
 
 	if ((v->written && is_same(&now, &v->at)) || atomic_load(&closing))
 		return;
-	still = bwl_pins_still(
-		v->pins); /* not in the middle of a grant, whose record comes first */
+	still = bwl_pins_still(v->pins); /* not during a grant: the grant's record comes first */
 	if (still < 0)
 		return;
 	r = bwl_journal_note(v->pins, &e);

@@ -3,7 +3,7 @@
 #include "command_places.h"
 
 #define OF_ONE_READER 2
-#define SECOND_BELOW 2 /* a reader's second one: while readers have fewer than this */
+#define SECOND_BELOW 2 /* a reader gets a second place only while fewer readers than this run */
 
 int command_place(const struct command_place p[static COMMANDS_PLACES], bool reads, bool goes_on,
 		  uid_t uid)

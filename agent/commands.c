@@ -31,26 +31,26 @@
 
 #define READERS_NICE 10
 #define WORDS_MOST 64
-#define ENV_MOST 32 /* of our own environment, where our files are */
+#define ENV_MOST 32 /* variables of our own environment that are passed on: where our files are */
 #define LONGEST_NS 60000000000ULL
 #define LONGEST_CHANGE_NS 300000000000ULL /* a policy of a million peers */
-#define TELL_NS 10000000000ULL            /* without progress, then the reader is too slow */
-#define SAYS_MOST (64 << 20)              /* bytes of standard output, and of standard error */
-#define READS_MOST (16 << 20)             /* of a document that a reader sends */
+#define TELL_NS 10000000000ULL /* without progress for this long, the reader is too slow */
+#define SAYS_MOST (64 << 20)   /* bytes of standard output, and of standard error */
+#define READS_MOST (16 << 20)  /* of a document that a reader sends */
 #define END_MS 2000
 #define EVERY_MS 100
 
 struct running {
-	pid_t pid; /* 0: it has ended, or the place is free */
+	pid_t pid; /* 0: the command has ended, or the place is free */
 	int conn;  /* -1: free */
 	int out, err;
 	uid_t uid;
 	bool reads, killed;
 	bool goes_on;      /* it writes to conn itself, until the client hangs up */
-	uint64_t since_ns; /* it was started; then, something was told */
-	off_t told;        /* bytes of the answer's line, and of both files behind it */
+	uint64_t since_ns; /* when it started; after that, when the answer last made progress */
+	off_t told;        /* bytes sent of the answer's line and of the two files that follow it */
 	char line[80];
-	size_t len; /* of the line; 0: it runs */
+	size_t len; /* of the line; 0: the command still runs */
 };
 
 struct commands {
@@ -88,8 +88,8 @@ static void forget(struct running *r)
 }
 
 /*
- * {"argv": ["--json", "status"]}: what is attached is bwlimit-load's to say, without the ids of the
- * kernel, which are root's (BWLIMIT_ORDERED_AS).
+ * {"argv": ["--json", "status"]}: bwlimit-load answers it, because it knows what is attached.
+ * BWLIMIT_ORDERED_AS makes it leave out the kernel's ids, which only root may see.
  */
 static bool is_status(const json_t *argv)
 {
@@ -149,7 +149,7 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 	posix_spawn_file_actions_destroy(&f);
 	if (e)
 		r->pid = 0;
-	else if (r->reads) /* the data plane's bookkeeping and operators go first */
+	else if (r->reads) /* the data plane's bookkeeping and operators have precedence */
 		setpriority(PRIO_PROCESS, (id_t)r->pid, READERS_NICE);
 	r->since_ns = bwl_now_ns();
 	return e;
@@ -258,7 +258,7 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	forget(r);
 }
 
-/* Has it run for too long, too much output, or no client any more? */
+/* Has it run for too long, printed too much, or lost its client? */
 static bool is_to_end(const struct running *r, uint64_t now_ns)
 {
 	uint64_t longest_ns = r->goes_on ? UINT64_MAX : r->reads ? LONGEST_NS : LONGEST_CHANGE_NS;
@@ -293,7 +293,7 @@ static void look(struct running *r, uint64_t now_ns)
 				  (long long)size_of(r->out), (long long)size_of(r->err));
 }
 
-/* What comes next of the answer: its line, standard output, standard error. 0: nothing more. */
+/* Reads the next part of the answer: its line, standard output, standard error. 0: the end. */
 static ssize_t next(const struct running *r, char *buf, size_t size)
 {
 	off_t at = r->told, out = size_of(r->out);
@@ -308,7 +308,7 @@ static ssize_t next(const struct running *r, char *buf, size_t size)
 	return at < out ? pread(r->out, buf, size, at) : pread(r->err, buf, size, at - out);
 }
 
-/* As much as there is room for; the reader copies it at his own pace, but he does. */
+/* Sends as much as there is room for. The reader may be slow, but must make progress. */
 static void tell(struct running *r, uint64_t now_ns)
 {
 	char buf[65536];
@@ -379,12 +379,12 @@ static void end(struct commands *v)
 BWL_AUTO_DEFINE(end, struct commands *)
 
 /*
- * Without the groups no user is permitted. Once found they are not looked up again: a temporarily
- * unreadable file must not end anybody's command.
+ * If none of the groups exists, no user is permitted. Once one is found they are not looked up
+ * again: a temporarily unreadable file must not end anybody's command.
  */
 bool agent_commands_wanted(struct agent *a)
 {
-	static bool are_there; /* the main thread's */
+	static bool are_there; /* main thread only */
 	gid_t gid;
 
 	(void)a;

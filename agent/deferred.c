@@ -2,7 +2,7 @@
 /*
  * What follows a closure and may wait: the log, whose disk or reader may hang, and charon, which
  * may hang too. On a separate thread, so that the next sign is handled meanwhile. Lines that do not
- * fit are counted; SAs that must be ended are never lost.
+ * fit the queue are counted; SAs that must end are never lost.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #define CHARON_NS 2000000000ULL
 
 struct ended {
-	uint32_t max; /* peers there can be; `all`: below it */
+	uint32_t max; /* peers' ids are below it; `all` means all of them */
 	bool all;
 	uint32_t *id;
 	const char **name; /* allocated */
@@ -30,11 +30,11 @@ struct ended {
 
 static struct queue_line lines[LINES];
 static struct queue q = QUEUE_OF(lines);
-static unsigned long long unsaid; /* of lines that come alone; by the queue's lock */
-static struct ended ended;        /* the same */
-static struct key_order keys;     /* the same: ours, for good */
+static unsigned long long unsaid; /* lost lines without a record; under the queue's lock */
+static struct ended ended;        /* under the same lock */
+static struct key_order keys;     /* under the same lock; never freed */
 
-/* With the priority in a line's kind: no record of the audit log comes with it. */
+/* A flag beside the priority in a line's kind: the line has no record in the audit log. */
 #define ALONE 0x100
 
 static void write_line(const struct queue_line *l)
@@ -136,7 +136,7 @@ void agent_spare_keys(void)
 	pthread_mutex_unlock(&q.lock);
 }
 
-/* Are some left? */
+/* Returns true if some are left. */
 static bool destroy_keys(void)
 {
 	struct bwl_err e = { 0 };
@@ -154,7 +154,7 @@ static bool destroy_keys(void)
 	return left;
 }
 
-/* Under the lock: for what comes, or until keys are tried again. */
+/* Under the lock. Waits for the next line or order, or until the keys are tried again. */
 static void wait_for_news(void)
 {
 	struct timespec t;
@@ -169,8 +169,8 @@ static void wait_for_news(void)
 }
 
 /*
- * The kernel, which depends on nobody; charon, which may hang; the kernel again, for what charon
- * made since.
+ * First the kernel, which depends on nobody; then charon, which may hang; then the kernel again,
+ * for SAs that charon made meanwhile.
  */
 static void end_sas(struct ended *x)
 {

@@ -2,9 +2,9 @@
 /*
  * Writes the data plane's events to the log: sums.h decides which, and how many.
  *
- * The journal leaves the machine (syslog), uncharged: so a line there has nothing that a host chose
- * except the policy's peer and the amount, rounded to a power of two. Addresses, ports and exact
- * numbers are in the audit log, which stays on the machine.
+ * The journal leaves the machine (syslog), and nothing limits that: so a line there has nothing
+ * that a host chose except the policy's peer and the amount, rounded to a power of two. Addresses,
+ * ports and exact numbers are in the audit log, which stays on the machine.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +17,12 @@
 struct event_log {
 	const struct bwl_pins *pins;
 	struct sums *sums;
-	uint64_t told[_BWL_EVENT_MAX][BWL_MAX_PORTS]; /* bwl_event_count.total at the last line */
+	uint64_t told[_BWL_EVENT_MAX][BWL_MAX_PORTS]; /* bwl_event_count.total, last written */
 };
 
 /*
- * Of the kind at the port since the last line, those included that the data plane's own limit left
- * out.
+ * Events of the kind at the port since the last line, including those that the data plane's own
+ * limit left out.
  */
 static uint64_t counted(struct event_log *v, const struct bwl_event *e)
 {
@@ -35,7 +35,7 @@ static uint64_t counted(struct event_log *v, const struct bwl_event *e)
 	return n.total - was;
 }
 
-/* port and peer: of all of them; the example's own are in the example. */
+/* port and peer: the ones that all events have in common; the example has its own. */
 static json_t *json_of(const struct bwl_pins *p, const struct sums_line *l, const char *peer,
 		       const char *port, uint64_t all)
 {
@@ -53,7 +53,7 @@ static json_t *json_of(const struct bwl_pins *p, const struct sums_line *l, cons
 	return o;
 }
 
-/* About how many, for where a number is a message. */
+/* Rounded down to a power of two, where an exact number could carry a message. */
 static unsigned long long about(uint64_t n)
 {
 	return n ? 1ULL << (63 - __builtin_clzll(n)) : 0;
@@ -110,7 +110,7 @@ struct event_log *event_log_new(const struct bwl_pins *pins)
 		free(v);
 		return NULL;
 	}
-	/* what was counted before is no news of ours */
+	/* what was counted before this process began is not reported */
 	for (uint32_t kind = 0; kind < _BWL_EVENT_MAX; kind++)
 		for (uint32_t port = 0; port < BWL_MAX_PORTS; port++)
 			if (!bwl_event_counted(pins, kind, port, &n, NULL))

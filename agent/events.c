@@ -17,15 +17,15 @@
 #include "thread.h"
 
 #define SECOND_NS 1000000000ULL
-#define EVERY_MS 100 /* checks for departed readers, and for room */
+#define EVERY_MS 100 /* looks for departed readers, and for room in the sockets */
 
 struct events {
 	struct agent_thread thread;
 	struct bwl_pins *pins;
 	struct event_log *log;
 	struct subscribers_rule rule;
-	struct subscribers *subscribers; /* NULL: none are taken */
-	struct ring_buffer *ring;        /* NULL: somebody else reads */
+	struct subscribers *subscribers; /* NULL: no subscribers are accepted */
+	struct ring_buffer *ring;        /* NULL: another process reads it */
 	int lock;
 	uint64_t ticked_ns;
 	bool said_busy, said_broken;

@@ -4,7 +4,7 @@
  * tables, waits until no packet writes to the old ones, adds them up, compares them with the peers'
  * counters, and writes them as one file.
  *
- * A kill in between loses nothing: the tables hold until they are swapped again, and the next
+ * A kill in between loses nothing: the tables stay as they are until the next swap, and the next
  * process sees from the newest file that they were not written. The next interval reports what is
  * missing nevertheless.
  */
@@ -26,34 +26,33 @@
 #include "thread.h"
 
 #define STOP_S 5
-#define LOOK_NS 1000000000ULL    /* between two looks whether the tables are the same still */
+#define LOOK_NS 1000000000ULL    /* how often it is checked that the tables are still the same */
 #define HALF_NS 30000000000ULL   /* an upgrade that takes longer has failed */
-#define LOST_NS 3600000000000ULL /* between two lines that there is no room */
+#define LOST_NS 3600000000000ULL /* between two lines that say that there is no room */
 #define REPLACED "the programs were being replaced, and wrote to two sets of tables"
 
 struct flows {
 	struct agent_thread thread;
-	pthread_mutex_t lock;  /* the pins are used under it, and no disk is */
-	struct bwl_pins *pins; /* NULL: not ours any more */
+	pthread_mutex_t lock;  /* for using the pins; never held while waiting for the disk */
+	struct bwl_pins *pins; /* NULL: no longer ours */
 	char state_dir[400], pin_dir[200], boot[FLOWS_BOOT];
 	uint64_t every_ns, most_bytes;
 	/* thread */
 	struct flows_store *store;
 	struct bwl_rec rec;
 	bool has_rec, told, was_replaced;
-	ino_t word; /* of its pin */
+	ino_t word; /* inode of its pin */
 	uint64_t begin_ns;
 	struct bwl_name *names, *names_before;
 	uint32_t nnames;
 	struct flows_known known;
-	uint64_t
-		half_ns; /* tables that are not whole have stood in their place since; 0: none do */
+	uint64_t half_ns; /* since when newer tables are incomplete; 0: not now */
 	bool half_said;
-	uint64_t lost_said_ns, lost_said; /* that there was no room for older intervals */
+	uint64_t lost_said_ns, lost_said; /* when; how many older intervals were affected */
 	struct ev_writer *writer;         /* into the audit log (docs/evidence.md) */
 	bool to_enter, enter_told;
-	unsigned enter_failures; /* one after the other */
-	uint64_t enter_ns;       /* not before */
+	unsigned enter_failures; /* consecutive */
+	uint64_t enter_ns;       /* no new attempt before */
 };
 
 static void word_path(const struct flows *v, char path[300])
@@ -82,7 +81,7 @@ static const char *peer_name(void *arg, uint32_t id)
 	is = v->names[id].name;
 	if (!*is || !*was || !strncmp(is, was, BWL_NAME_LEN))
 		return *is ? is : *was ? was : NULL;
-	snprintf(both, sizeof(both), "%.31s/%.31s", was, is); /* no name has a slash */
+	snprintf(both, sizeof(both), "%.31s/%.31s", was, is); /* no name contains a slash */
 	return both;
 }
 
@@ -101,7 +100,7 @@ static bool is_host(void *arg, unsigned port)
 	return v->pins && port < BWL_MAX_PORTS && v->pins->dev[port].kind == BWL_PORT_HOST;
 }
 
-/* Names as they are now; those of before are kept beside them. */
+/* Reads the current names; the previous ones are kept beside them. */
 static int take_names(struct flows *v)
 {
 	uint32_t n;
@@ -149,7 +148,7 @@ static int text_of(struct flows *v, const struct bwl_book *b, const struct flows
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Older intervals made room. */
+/* Reports that older intervals made room for newer ones. */
 static void say_lost(struct flows *v)
 {
 	uint64_t thinned, dropped, now = bwl_now_ns();
@@ -196,7 +195,7 @@ static int write_interval(struct flows *v, const struct flows_facts *facts, stru
 	return r;
 }
 
-/* The interval ends: it is read and written. last: of these tables. */
+/* Ends the interval: reads it and writes it. last: the last one of these tables. */
 static int turn(struct flows *v, bool last, const char *unbalanced, struct bwl_err *e)
 {
 	struct flows_facts f = { .id = { .tables_ns = v->rec.word->made_ns, .last = last },
@@ -214,7 +213,7 @@ static int turn(struct flows *v, bool last, const char *unbalanced, struct bwl_e
 	f.end_ns = v->begin_ns = bwl_now_ns();
 	if (r)
 		return r;
-	/* Programs of before may have gone on a while. */
+	/* Earlier programs may have gone on writing for a while. */
 	if (!f.unbalanced && (f.id.interval == 1 || !v->rec.word->whole))
 		f.unbalanced = REPLACED;
 	return write_interval(v, &f, e);
@@ -251,7 +250,7 @@ static int open_tables(struct flows *v, struct bwl_err *e)
 	r = bwl_rec_open(v->pin_dir, &v->rec, e);
 	if (r)
 		return r;
-	if (word_pin(v) != v->word) { /* of two sets of tables, perhaps */
+	if (word_pin(v) != v->word) { /* the word and the tables may be of different sets */
 		bwl_rec_close(&v->rec);
 		return bwl_fail(e, EAGAIN, "the tables are being replaced");
 	}
@@ -261,8 +260,9 @@ static int open_tables(struct flows *v, struct bwl_err *e)
 }
 
 /*
- * Are these tables done with? Where others take their place, these are read until all programs
- * write to those. An upgrade that failed, or was killed, leaves it at that until the next one.
+ * Are these tables finished? If others have taken their place, these are read until all programs
+ * write to the new ones. After an upgrade that failed, or was killed, that lasts until the next
+ * upgrade.
  */
 static bool is_over(struct flows *v)
 {
@@ -291,7 +291,7 @@ static bool is_over(struct flows *v)
 	return false;
 }
 
-/* The programs of these tables are gone, or going. */
+/* The programs of these tables are gone, or about to go. */
 static int leave_tables(struct flows *v, const char *unbalanced, struct bwl_err *e)
 {
 	int r = turn(v, true, unbalanced, e);
@@ -330,7 +330,7 @@ static void take_result(struct flows *v, int r, const struct bwl_err *e)
 	v->told = r ? v->told || r != -EAGAIN : false;
 }
 
-/* What cannot be entered now is tried again, ever more rarely: the files hold it. */
+/* What cannot be entered now is tried again, at growing intervals: the files still have it. */
 static void enter(struct flows *v, bool last)
 {
 	struct bwl_err e = { 0 };
@@ -375,7 +375,7 @@ static void run(void *arg)
 		e = (struct bwl_err){ 0 };
 		if (on)
 			take_result(v, step(v, now >= due, &e), &e);
-		else if (v->has_rec && v->store) /* nothing waits for the next swap */
+		else if (v->has_rec && v->store) /* the last swap does not wait for the next one */
 			take_result(v,
 				    is_over(v)
 					    ? leave_tables(v, REPLACED, &e)
@@ -436,7 +436,7 @@ int agent_flows_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	v->every_ns = a->flows_every_ns;
 	snprintf(v->state_dir, sizeof(v->state_dir), "%s", a->state_dir);
 	snprintf(v->pin_dir, sizeof(v->pin_dir), "%s", a->pins->dir);
-	if (*bwl_boot_id(v->boot) == '?') /* what is read back has to be hexadecimal */
+	if (*bwl_boot_id(v->boot) == '?') /* unknown; but it has to be hexadecimal */
 		strcpy(v->boot, "0");
 	pthread_mutex_init(&v->lock, NULL);
 	r = agent_thread_start(&v->thread, run, v, e);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Broken glass is an alarm as long as it holds (docs/fleet.md): the data plane ends it, not this.
+/*
+ * A broken glass is an alarm for as long as it holds (docs/fleet.md). The data plane ends it, not
+ * this.
  */
 #include <syslog.h>
 #include "bwl/units.h"
@@ -9,7 +11,7 @@
 
 void agent_glass_tick(struct agent *a, void *part)
 {
-	static uint64_t until_ns, told_ns; /* the main thread's */
+	static uint64_t until_ns, told_ns; /* main thread only */
 	uint64_t now = bwl_now_ns(), is = bwl_glass_until_ns(a->pins, now);
 	char left[BWL_UNIT_BUF];
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The heartbeat: four times in what the policy allows, so that one that is late costs nothing. */
+/*
+ * The heartbeat: four times per interval that the policy allows, so that a late one does no harm.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
@@ -30,7 +32,7 @@ uint64_t agent_beat(struct agent *a)
 	return now + (left < SHORTEST_NS ? SHORTEST_NS : left);
 }
 
-static sd_event_source *timer; /* NULL: the part does not run */
+static sd_event_source *timer; /* NULL: this part does not run */
 
 static int on_beat(sd_event_source *s, uint64_t us, void *arg)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The history's thread: reads the counters every second, writes every ten (history/). Nothing waits
- * for it and nothing depends on it: an error is reported once, and retried; what passed meanwhile
- * is then in the history.
+ * The history's thread: reads the counters every second and writes every ten (history/). Nothing
+ * waits for it and nothing depends on it. An error is reported once and retried; what passed
+ * meanwhile is in the history afterwards.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -16,32 +16,32 @@
 #include "thread.h"
 
 #define SECOND 1000000000ULL
-#define LATE_NS 2000000ULL /* after the second has turned */
-#define LOOK_SHARE 100     /* of a CPU, at most one in so many goes into looking */
+#define LATE_NS 2000000ULL /* after the start of the second */
+#define LOOK_SHARE 100     /* looking takes at most one part in so many of a CPU */
 #define LOOK_MOST_S 60
 #define RETRY_MOST_S 60
 #define STOP_S 2
 
 struct class_counter {
 	uint32_t state, peer;
-	char name[BWL_NAME_LEN]; /* of the class; "port/DEVICE": of a tenant */
+	char name[BWL_NAME_LEN]; /* the class; for a tenant "port/DEVICE" */
 };
 
 struct history {
 	struct agent_thread thread;
-	pthread_mutex_t lock;  /* the pins are used under it, and no disk is */
-	struct bwl_pins *pins; /* NULL: not ours any more */
+	pthread_mutex_t lock;  /* for using the pins; never held while waiting for the disk */
+	struct bwl_pins *pins; /* NULL: no longer ours */
 	char state_dir[400], era[HIST_ERA];
 	uint64_t made_ns, max_bytes;
 	/* thread */
 	struct hist_db *db;
 	struct hist_recorder *rec;
 	struct bwl_peer_count *count;
-	uint32_t top, room; /* ids below top are named */
+	uint32_t top, room; /* ids below top have names */
 	struct class_counter *classes;
 	uint32_t nclasses;
 	bool has_list;
-	uint32_t generation, edits; /* of the list */
+	uint32_t generation, edits; /* when the list was made */
 	unsigned every_s, retry_s;
 	int64_t retry_at_s;
 	bool told;
@@ -125,7 +125,7 @@ static int count_peer(struct history *v, uint32_t id)
 
 	if (!v->pins->name[id].name[0] || !(n->bytes | n->drop_bytes))
 		return 0;
-	/* The peer's counter has both directions, and was read before: see bwl_end(). */
+	/* The peer's counter has both directions, and was read earlier: see bwl_end(). */
 	x.v[HIST_ARRIVED] = in->used_bytes;
 	x.v[HIST_ARRIVED_DROPPED] = in->drop_bytes;
 	x.v[HIST_SENT] = less(n->bytes, x.v[HIST_ARRIVED]);
@@ -191,7 +191,7 @@ static int write_out(struct history *v, bool renamed, struct hist_clocks now, st
 
 	if (!r)
 		r = hist_db_tend(v->db, now.wall_s, &numbers, e);
-	if (!r && numbers) /* nothing is pending: it only looks the names up again */
+	if (!r && numbers) /* nothing is pending: this only looks the names up again */
 		r = hist_recorder_flush(v->rec, true, e);
 	if (!r)
 		agent_history_enter(&v->roots, v->db, v->state_dir, now.wall_s);

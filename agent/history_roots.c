@@ -15,11 +15,11 @@
 
 #define HOUR 3600
 #define DAY 86400
-#define GRACE_S                                                                                    \
-	60 /* after an hour's end: then what it had is written, and the hour before is folded */
+/* after an hour's end: by then its rows are written, and the hour before is folded */
+#define GRACE_S 60
 #define DIGITS "%020" PRIu64
 #define EVENT "history"
-#define FILES 2 /* of the log, the newest, that are read: a file holds 16 MiB, more than a day */
+#define FILES 2 /* the log's newest files that are read: a file holds 16 MiB, more than a day */
 
 static void add_row(const struct hist_row *row, void *arg)
 {
@@ -27,7 +27,7 @@ static void add_row(const struct hist_row *row, void *arg)
 					   (uint64_t)row->part, row->points, row->len });
 }
 
-/* {"hour", "slots", "root"}, as long for every hour; NULL: e. */
+/* {"hour", "slots", "root"}, of the same length for every hour. NULL: the error is in e. */
 static json_t *root_of(struct hist_db *db, const uint8_t key[32], bool seconds, int64_t hour,
 		       struct bwl_err *e)
 {
@@ -97,7 +97,7 @@ static int take_hour(const struct bwl_audit_item *i, void *arg)
 	return 0;
 }
 
-/* The last one that the log has; 0: none that is found. */
+/* The last hour in the log; 0: none was found. */
 static int64_t hour_in_log(void)
 {
 	const char *dir = bwl_audit_dir(NULL);
@@ -126,7 +126,7 @@ void agent_history_enter(struct agent_history_roots *x, struct hist_db *db, cons
 	x->looked = true;
 	if (hour == x->hour)
 		return;
-	x->hour = hour; /* once, also where it fails: the next hour is another one */
+	x->hour = hour; /* once, even if it fails: the next hour is a different one */
 	if (enter(db, state_dir, hour, wall_s, &e) && !x->told) {
 		agent_log(LOG_WARNING, "history",
 			  "hours of the history are not entered into the audit log: %s", e.text);

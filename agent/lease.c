@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lease: renewed on request of bwlimit-ctl; its end is handled as a sign of tampering. It is
- * not responsible for putting grants to their floors then: no heartbeat goes beyond the lease
+ * The lease: renewed on request of bwlimit-ctl. Its end is handled as a sign of tampering. This
+ * does not have to put grants to their floors: no heartbeat goes beyond the lease
  * (lib/tables/heartbeat.c).
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define SECOND_NS 1000000000ULL
 
-/* 0: as long as the policy allows, which is no less than what is left. */
+/* for_ns 0: as long as the policy allows, which is not less than what is left. */
 static bool lengthens(const struct bwl_pins *p, uint64_t for_ns)
 {
 	uint64_t until = __atomic_load_n(&p->lease->until_ns, __ATOMIC_SEQ_CST), now = bwl_now_ns();
@@ -56,14 +56,14 @@ void lease_look(struct bwl_pins *p, uint64_t *look_ns)
 
 	if (!until || now < until || p->lease->acted_ns == until || now < *look_ns)
 		return;
-	*look_ns = now + SECOND_NS; /* should there be nothing to act on yet */
+	*look_ns = now + SECOND_NS; /* in case there is nothing to act on yet */
 	if (!agent_tamper_is_told() || bwl_lease(p, &l, NULL) || l.state != BWL_LEASE_ENDED)
 		return;
 	*look_ns = 0;
 	snprintf(what, sizeof(what), "the lease ended, %s after it was renewed",
 		 bwl_human_time((double)(until - l.renewed_ns) / 1e9, held));
 	agent_tamper(p, &(struct agent_sign){ .input = BWL_TAMPER_lease, .what = what }, false);
-	/* killed before this it is acted on again */
+	/* written last: after a kill before this, the end is acted on again */
 	__atomic_store_n(&p->lease->acted_ns, until, __ATOMIC_SEQ_CST);
 }
 

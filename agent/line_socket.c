@@ -11,11 +11,11 @@
 #include "line_socket.h"
 
 #define BACKLOG 128
-#define AT_ONCE 64 /* connections taken in one call, at most */
+#define AT_ONCE 64 /* connections taken in one call */
 
 struct conn {
 	int fd;  /* -1: free */
-	int doc; /* a document that came with it; -1: none */
+	int doc; /* the document's descriptor that came with it; -1: none */
 	uint64_t since_ns;
 	size_t n;
 	char in[BWL_AGENT_LINE];
@@ -26,7 +26,7 @@ struct line_socket {
 	void *arg;
 	int listener, poll;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	struct stat bound; /* of what we made at path; st_ino 0: nothing */
+	struct stat bound; /* the socket file that we made at path; st_ino 0: none */
 	struct conn conn[LINE_CONNS];
 };
 
@@ -50,7 +50,7 @@ static int listen_at(struct line_socket *s, struct bwl_err *e)
 	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	s->poll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->listener >= 0)
-		unlink(s->path); /* of one that was killed: the state directory is locked */
+		unlink(s->path); /* of a killed process: the state directory is locked */
 	if (s->listener < 0 || s->poll < 0 ||
 	    bind(s->listener, (struct sockaddr *)&at, sizeof(at)) || lstat(s->path, &s->bound) ||
 	    chmod(s->path, s->rule->mode) || listen(s->listener, BACKLOG) ||
@@ -91,13 +91,16 @@ int line_socket_fd(const struct line_socket *s)
 static void drop(struct conn *c)
 {
 	if (c->fd >= 0)
-		close(c->fd); /* which takes it out of the epoll set too */
+		close(c->fd); /* removes it from the epoll set, too */
 	if (c->doc >= 0)
 		close(c->doc);
 	c->fd = c->doc = -1;
 }
 
-/* While the listener is open its inode is not used again: another one there is another agent's. */
+/*
+ * While our listener is open its inode is not reused: if path has another inode, it is another
+ * agent's socket.
+ */
 static bool is_ours(const struct line_socket *s)
 {
 	struct stat st;
@@ -121,7 +124,7 @@ void line_socket_close(struct line_socket *s)
 	free(s);
 }
 
-/* A free one; else the one that has been silent the longest. */
+/* A free place; if there is none, that of the connection that has been silent longest. */
 static struct conn *room(struct line_socket *s)
 {
 	struct conn *c = &s->conn[0];
@@ -173,7 +176,7 @@ void line_refuse(int fd, const char *why, const char *todo)
 	line_say(fd, json_pack("{s:s, s:s*}", "error", why, "todo", todo));
 }
 
-/* It has sent a line, or too much: the connection is handed over. */
+/* A whole line, or too much, has arrived: the connection is handed over. */
 static void hand_on(struct line_socket *s, struct conn *c, const char *end)
 {
 	size_t len = end ? (size_t)(end - c->in) : 0;
@@ -187,7 +190,7 @@ static void hand_on(struct line_socket *s, struct conn *c, const char *end)
 	s->rule->said(s->arg, fd, doc, wrong ? NULL : c->in, len, wrong);
 }
 
-/* A descriptor is kept, every other one closed: -1 where there was one already. */
+/* Keeps one descriptor and closes all others. -1: there was more than one. */
 static int take_doc(struct conn *c, struct msghdr *m)
 {
 	int fd, r = m->msg_flags & MSG_CTRUNC ? -1 : 0;
@@ -212,14 +215,14 @@ static int take_doc(struct conn *c, struct msghdr *m)
 static ssize_t receive(const struct line_socket *s, struct conn *c)
 {
 	union {
-		char room[CMSG_SPACE(2 * sizeof(int))]; /* more is cut off, and seen */
+		char room[CMSG_SPACE(2 * sizeof(int))]; /* more is cut off, which is noticed */
 		struct cmsghdr align;
 	} ctl;
 	struct iovec iov = { c->in + c->n, sizeof(c->in) - c->n };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t n;
 
-	if (s->rule->documents) { /* else the kernel closes what comes */
+	if (s->rule->documents) { /* otherwise the kernel closes descriptors that arrive */
 		m.msg_control = ctl.room;
 		m.msg_controllen = sizeof(ctl.room);
 	}
@@ -238,7 +241,7 @@ static void hear(struct line_socket *s, struct conn *c)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0) { /* half a line does not count */
+	if (n <= 0) { /* an incomplete line does not count */
 		drop(c);
 		return;
 	}
@@ -268,7 +271,7 @@ static void take(struct line_socket *s, uint64_t now_ns)
 		c->n = 0;
 		c->since_ns = now_ns;
 		epoll_ctl(s->poll, EPOLL_CTL_ADD, fd, &ev);
-		hear(s, c); /* the line has usually arrived already: then nobody can evict it */
+		hear(s, c); /* the line has usually arrived already: nobody can evict it then */
 	}
 }
 

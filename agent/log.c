@@ -18,7 +18,7 @@ void agent_log(int priority, const char *event, const char *fmt, ...)
 	agent_log_text(&e, fmt, ap);
 	va_end(ap);
 	if ((priority & LOG_PRIMASK) > LOG_NOTICE)
-		; /* a line alone */
+		; /* only a line */
 	else if (priority & AGENT_LOG_HOST)
 		agent_record_event(false, event, e.text, level_of(priority));
 	else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes the agent's messages to the audit log, if there is one (audit/README.md). On a separate
- * thread: a hanging disk delays a line, never the loop. Lines that do not fit the queue are
- * counted, and the count is a record.
+ * thread: a hanging disk delays a line, but never the loop. Lines that do not fit the queue are
+ * counted, and the count becomes a record.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,10 +13,9 @@
 #include "queue.h"
 
 #define LINES 256
-#define EVENTS                                                                                     \
-	(LINES / 2) /* of them that events of the data plane may take: what a host causes hides no \
-		       alarm */
-/* after each line, so that others waiting for the log's lock get it, however slow the disk is */
+/* of LINES, what the data plane's events may use: a host must not be able to crowd out an alarm */
+#define EVENTS (LINES / 2)
+/* after each line, so that others who wait for the log's lock get it, however slow the disk is */
 #define YIELD_NS 20000000
 
 static struct queue_line lines[LINES];
@@ -42,7 +41,7 @@ void agent_record_regular(const char *event, const char *text, json_t *data)
 	put(BWL_AUDIT_REGULAR, event, text, data);
 }
 
-/* 0: it is in the log, or there is none. */
+/* 0: it is in the log, or there is no log. */
 static int append(struct bwl_audit_log **log, const struct queue_line *l, struct bwl_err *e)
 {
 	int r = *log ? 0 : bwl_audit_open(NULL, log, e);
@@ -52,7 +51,10 @@ static int append(struct bwl_audit_log **log, const struct queue_line *l, struct
 				    l->data, NULL, e);
 }
 
-/* Nothing of its own may come back here as a record: agent_log_line() is for the journal alone. */
+/*
+ * The thread's own messages must not come back here as records: agent_log_line() writes to the
+ * journal only.
+ */
 static void *run(void *arg)
 {
 	struct bwl_audit_log *log = NULL;
@@ -64,7 +66,7 @@ static void *run(void *arg)
 		unsigned long long lost = q.lost;
 		struct bwl_err e = { 0 };
 		struct queue_line l;
-		bool is_count; /* about those that did not fit: it is in no queue */
+		bool is_count; /* about lines that did not fit: it is not in the queue */
 		int r;
 
 		if (!q.n && !lost) {
@@ -76,7 +78,7 @@ static void *run(void *arg)
 			l = *queue_first(&q);
 		} else {
 			l.data = NULL;
-			l.kind = BWL_AUDIT_EVENT; /* takes no room that is kept */
+			l.kind = BWL_AUDIT_EVENT; /* uses none of the reserved room */
 			snprintf(l.event, sizeof(l.event), "lost");
 			snprintf(l.text, sizeof(l.text),
 				 "%llu of bwlimitd's lines are missing from this log", lost);
@@ -90,7 +92,7 @@ static void *run(void *arg)
 			nanosleep(&(struct timespec){ .tv_nsec = YIELD_NS }, NULL);
 		pthread_mutex_lock(&q.lock);
 		if (r && e.code == EBUSY && !is_count && !q.stop)
-			continue; /* somebody holds the log (pruning takes seconds): retried */
+			continue; /* somebody holds the log (pruning takes seconds): try again */
 		json_decref(l.data);
 		if (!is_count) {
 			queue_drop_first(&q);
@@ -98,7 +100,7 @@ static void *run(void *arg)
 		} else if (!r) {
 			q.lost -= lost;
 		}
-		/* not written now: with the next line, not before */
+		/* if it could not be written now, it is tried again with the next line */
 		if (r && !q.n && !q.stop)
 			pthread_cond_wait(&q.news, &q.lock);
 		else if (r && !q.n)

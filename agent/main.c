@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* bwlimitd: the loop, and what hangs on the pins coming and going. What it is made of: parts.c. */
+/* bwlimitd: the loop, and what depends on whether the pins are there. parts.c lists its parts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +23,7 @@
 
 struct daemon {
 	struct agent a;
-	struct stat maps; /* what the pins were when they were opened */
+	struct stat maps; /* identifies the pins that were opened */
 	bool told_detached;
 };
 
@@ -59,14 +59,14 @@ static int find_pins(struct daemon *d)
 	return r;
 }
 
-/* From here on local tools only tighten these maps, wherever they look for the state directory. */
+/* From here on local tools can only tighten these maps, whichever state directory they look at. */
 static void note_enrolled(const struct daemon *d)
 {
 	if (bwl_is_enrolled_here() && !(bwl_enrolled(d->a.pins) & BWL_ENROLLED))
 		bwl_enrolled_set(d->a.pins, BWL_ENROLLED);
 }
 
-/* Every second: have the maps come, gone, or been replaced? */
+/* Every second: have the maps appeared, gone, or been replaced? */
 static void look(struct daemon *d)
 {
 	struct stat st;
@@ -112,7 +112,7 @@ static int set_up(struct daemon *d)
 	return r;
 }
 
-/* Through log_audit.c and deferred.c all parts speak: they are there before, and after. */
+/* All parts report through log_audit.c and deferred.c: these start first and stop last. */
 static int run_daemon(struct daemon *d)
 {
 	int r = set_up(d);
@@ -153,7 +153,7 @@ static int run_once(struct daemon *d)
 	return r;
 }
 
-/* Two would write one ledger and disagree about what is desired. */
+/* Two agents would write one ledger and disagree about the desired policy. */
 static int take_state_dir(const struct daemon *d, struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int fd = -1;
@@ -165,7 +165,7 @@ static int take_state_dir(const struct daemon *d, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot open %s: %s", d->a.state_dir, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return bwl_fail(e, EBUSY, "another bwlimitd uses %s", d->a.state_dir);
-	bwl_take_fd(&fd); /* open as long as we live */
+	bwl_take_fd(&fd); /* stays open as long as the process lives */
 	return 0;
 }
 
@@ -174,7 +174,7 @@ static int run(struct daemon *d)
 	struct bwl_err e = { 0 };
 	int r;
 
-	/* Each file of it has a mode of its own; readers of the history pass. */
+	/* Each file in it has its own mode; readers of the history must be able to pass. */
 	if (mkdir(d->a.state_dir, 0700) ? errno != EEXIST : chmod(d->a.state_dir, 0711))
 		agent_log(LOG_ERR, "state", "cannot make %s: %s", d->a.state_dir, strerror(errno));
 	r = take_state_dir(d, &e);
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 	bwl_audit_tool();
 	umask(077);
 	tpm_quiet();
-	libbpf_set_print(NULL); /* it complains about hooks that are queried and empty */
+	libbpf_set_print(NULL); /* it complains about every hook that is queried and empty */
 	r = agent_options(argc, argv, &d.a);
 	bwl_enrolled_gate(d.a.state_dir);
 	return r >= 0 ? r : run(&d) < 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A name for the maps that are attached, which no others ever had or will have. */
+/* A name for the attached maps that no other maps ever had or will have. */
 #include <stdio.h>
 #include <bwl/clock.h>
 #include "agent.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Next hops of the policy in force and management's gateways stay in the neighbour table, whatever
- * fills it: else nobody could reach the DPU to revoke. Looked at anew every ten seconds: somebody
- * may have flushed them. Those whose MAC the policy gives every second: a port that went down has
- * lost them, and until they are back the wire says where they are.
+ * The next hops of the policy in force, and management's gateways, stay in the neighbour table even
+ * if something fills it: otherwise nobody could reach the DPU to revoke. They are checked every ten
+ * seconds, as somebody may have flushed them. Those whose MAC the policy gives are checked every
+ * second: a port that went down has lost them, and until they are back they are resolved on the
+ * wire.
  */
 #include <sys/socket.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static void keep_nexthops(const struct bwl_gen *g)
 	}
 }
 
-/* The default gateway of the device, by an unused address (RFC 5737, RFC 9637). */
+/* The device's default gateway is found by the route to an unused address (RFC 5737, RFC 9637). */
 static void keep_gateways(const struct bwl_pins *p)
 {
 	static const uint8_t four[4] = { 198, 51, 100, 1 }, six[16] = { 0x3f, 0xff, [15] = 1 };
@@ -42,7 +43,7 @@ static void keep_gateways(const struct bwl_pins *p)
 
 static void fix_nexthops(struct bwl_pins *p, uint64_t now_ns)
 {
-	static bool may_have = true; /* an agent of before, or a policy that was on trial */
+	static bool may_have = true; /* from an earlier agent, or from a policy that was on trial */
 	static char told[sizeof(((struct bwl_err *)0)->text)];
 	struct bwl_err e = { 0 };
 	struct bwl_fixed_hop *list;
@@ -50,7 +51,7 @@ static void fix_nexthops(struct bwl_pins *p, uint64_t now_ns)
 
 	if (bwl_next_hops_held(p, now_ns, &list, &n, NULL)) {
 		free(list);
-		return; /* it is being replaced: the next tick sees what came */
+		return; /* the policy is being replaced: the next tick sees the new one */
 	}
 	if (bwl_next_hops_fix(list, n, &e) && strcmp(told, e.text))
 		agent_log(LOG_WARNING, "neighbours", "%s", e.text);

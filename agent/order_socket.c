@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See order_socket.h. The folder is only for root; clients are checked nevertheless. */
+/* See order_socket.h. Only root can enter the folder; clients are checked nevertheless. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +31,8 @@ const struct order_verb *order_parse(const struct order_verb *verbs, const char 
 }
 
 /*
- * May this client do that? v NULL: anything at all? Today root may, and the user of this process.
+ * May this client give that order? v NULL: any order at all? Today root may, and the user of this
+ * process.
  */
 static bool may(int fd, const struct order_verb *v)
 {
@@ -51,7 +52,7 @@ static bool may_order(void *arg, int fd)
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
-/* The order takes over its connection and its document. */
+/* The verb may take over the connection and the document: then there is no answer yet. */
 static json_t *hand_over(const struct orders *o, const struct order_verb *v, const json_t *ask,
 			 int *fd, int *doc)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See order_verbs.h. A new one is a line of the table. */
+/* See order_verbs.h. A new verb is a line in the table. */
 #include <stdio.h>
 #include <string.h>
 #include "agent.h"

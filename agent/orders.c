@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What bwlimit-ctl tells the agent, and the end of the lease that it renews. On a thread of its
- * own, which waits for no disk and no driver: an order that closes is answered in milliseconds,
+ * What bwlimit-ctl orders from the agent, and the end of the lease that it renews. On a separate
+ * thread, which waits for no disk and no driver: an order that closes is answered in milliseconds,
  * whatever else hangs.
  */
 #include <poll.h>
@@ -18,7 +18,7 @@ struct orders_part {
 	struct agent_thread thread;
 	struct bwl_pins *pins;
 	struct order_about about;
-	struct orders *orders; /* NULL: none are taken */
+	struct orders *orders; /* NULL: no orders are accepted */
 	uint64_t lease_ns;
 };
 
@@ -67,7 +67,7 @@ int agent_orders_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	if (r)
 		return r;
 	v->about.pins = v->pins;
-	if (listen_to(v, a->pin_dir, &no)) /* the lease is checked nevertheless */
+	if (listen_to(v, a->pin_dir, &no)) /* without orders the lease is checked nevertheless */
 		agent_log_err(LOG_WARNING, "tamper", &no);
 	r = agent_thread_start(&v->thread, run, v, e);
 	if (!r)

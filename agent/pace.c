@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mode shape paces where every uplink has fq: somebody may change a qdisc at any time. */
+/*
+ * Mode shape paces where every uplink has fq. This is checked again and again: somebody may change
+ * a qdisc at any time.
+ */
 #include <syslog.h>
 #include "parts.h"
 

@@ -4,7 +4,7 @@
 #include "parts.h"
 
 const struct agent_part agent_parts[] = {
-	/* What closes; the journal of it outlives them. */
+	/* Parts that close. The journal of closures outlives them. */
 	{
 		.name = "closures",
 		.event = "journal",
@@ -59,7 +59,7 @@ const struct agent_part agent_parts[] = {
 		.stop = agent_documents_stop,
 		.by_maps = true,
 	},
-	/* What tells and keeps. */
+	/* Parts that report and keep records. */
 	{
 		.name = "commands",
 		.event = "commands",
@@ -104,7 +104,7 @@ const struct agent_part agent_parts[] = {
 		.start = agent_flows_start,
 		.stop = agent_flows_stop,
 	},
-	/* What the policy asks for: the heartbeat after there is one. */
+	/* What the policy asks for. The heartbeat comes after a policy is in force. */
 	{
 		.name = "reconcile",
 		.event = "policy",

@@ -17,18 +17,18 @@
 #include "policy_order.h"
 #include "thread.h"
 
-#define END_S 10           /* how long it is waited for when the agent or the maps go */
-#define WARNINGS_MOST 2048 /* bytes of them in an answer */
+#define END_S 10           /* how long to wait for it when the agent ends or the maps go */
+#define WARNINGS_MOST 2048 /* bytes of warnings in an answer */
 
 struct policy_order {
 	const char *pin_dir;
 	struct agent_thread thread;
-	bool started; /* the thread is to be joined */
+	bool started; /* the thread must be joined */
 	atomic_bool busy;
 	struct policy_ask ask;
 	int doc, conn;
 	json_t *warnings;
-	size_t warned; /* bytes */
+	size_t warned; /* bytes of warnings so far */
 };
 
 int policy_order_new(const char *pin_dir, struct policy_order **ret, struct bwl_err *e)
@@ -98,7 +98,7 @@ static void on_warning(void *arg, const char *text)
 	agent_log_line(LOG_WARNING, "policy", "%s", text);
 }
 
-/* Applies it as bwlimit-ctl itself would apply the file; -ECANCELED: the client no longer waits. */
+/* Applies it as bwlimit-ctl itself would apply the file. -ECANCELED: the client no longer waits. */
 static int apply(struct policy_order *w, struct bwl_publish_report *rep, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
@@ -126,7 +126,7 @@ static json_t *failure(const struct bwl_err *e)
 {
 	json_t *o = json_pack("{s:s, s:s, s:i}", "error", e->text, "todo", e->hint, "code",
 			      e->code);
-	struct bwl_err file; /* makes it printable */
+	struct bwl_err file; /* makes the name printable */
 
 	bwl_err_fill(&file, EIO, "%s", e->file);
 	json_object_set_new(o, "file", json_string(file.text));
@@ -150,7 +150,7 @@ static void run(void *arg)
 
 	getsockopt(w->conn, SOL_SOCKET, SO_PEERCRED, &who, &len);
 	snprintf(by, sizeof(by), "uid %u", who.uid);
-	if (*w->ask.by) /* only root is heard there */
+	if (*w->ask.by) /* only root may name somebody else */
 		snprintf(by, sizeof(by), "%s", w->ask.by);
 	line_say(w->conn, json_pack("{s:b}", "taken", 1));
 	w->warnings = json_array();

@@ -69,7 +69,7 @@ static int put_checkpoint(struct recent *v, struct bwl_err *e)
 	return put(v->checkpoint, o, e);
 }
 
-/* Nothing came: they are as new as they were made now. */
+/* No new records: the files are up to date. */
 static int touch(const struct recent *v, struct bwl_err *e)
 {
 	if (utimensat(AT_FDCWD, v->log, NULL, AT_SYMLINK_NOFOLLOW) ||
@@ -150,7 +150,7 @@ static void leave(void *arg)
 	(void)arg;
 }
 
-/* What is there stays: it tells what happened until now, and gets old. */
+/* The files stay: they show what happened until now, and get old. */
 void agent_recent_stop(struct agent *a, void *part)
 {
 	struct recent *v = part;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compares the desired policy with the one in force, level-triggered: at start, when the source
- * changes, every minute. A policy holds until the desired one changes: later grants, revocations
- * and policies by hand stay, as after `attach --policy`. A policy that was put in force is kept
- * (accept.h), and continues if the source has no valid one. Maps that changed without a tool of
- * ours are restored.
+ * changes, and every minute. A policy holds until the desired one changes: later grants,
+ * revocations and policies applied by hand stay, as after `attach --policy`. A policy that was put
+ * in force is stored as accepted (accept.h), and continues if the source has no valid one. Maps
+ * that were changed by something other than our tools are restored.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +18,14 @@
 #include "parts.h"
 
 #define EVERY_US 60000000ULL
-#define MEMORY "desired" /* era, and the id of what was put in force last in it */
+#define MEMORY "desired" /* the era, and the id of what was last put in force in it */
 
 struct reconcile {
 	struct agent *a;
 	struct accept accept;
-	sd_event_source *timer, *news; /* NULL: --once; of the source: nothing tells */
+	sd_event_source *timer, *news; /* NULL: --once; news: or a source without notifications */
 	char told[1400];
-	/* The policy as it was read back last, and the numbers that every edit moves. */
+	/* The policy as it was last read back, and the numbers that every edit changes. */
 	struct bwl_policy *seen;
 	uint8_t seen_digest[32];
 	uint32_t slot, generation, edits;
@@ -159,7 +159,7 @@ static void keep(struct reconcile *r, const struct desired *d)
 		tell_err(r, LOG_ERR, &e);
 }
 
-/* Killed in between, the next look does it again. */
+/* After a kill in between, the next look does it again. */
 static int take(struct reconcile *r, const struct desired *d, const char *why, struct bwl_err *e)
 {
 	const struct bwl_publish_opts o = { .fresh_volume = r->a->source->fresh_volume,
@@ -173,7 +173,7 @@ static int take(struct reconcile *r, const struct desired *d, const char *why, s
 	return 0;
 }
 
-/* Does it say something else than what was accepted last, in whatever maps? */
+/* Is it different from what was accepted last, in whatever maps? */
 static bool is_news(struct reconcile *r, const struct desired *d)
 {
 	struct desired was = { 0 };
@@ -184,7 +184,7 @@ static bool is_news(struct reconcile *r, const struct desired *d)
 	return news;
 }
 
-/* What is desired and in force differ, or may. */
+/* The desired policy and the one in force differ, or may differ. */
 static int settle(struct reconcile *r, const struct desired *d, struct bwl_err *e)
 {
 	uint8_t want[32], have[32];
@@ -193,7 +193,7 @@ static int settle(struct reconcile *r, const struct desired *d, struct bwl_err *
 
 	if (bwl_active_slot(r->a->pins, bwl_now_ns()) == BWL_NO_SLOT)
 		return take(r, d, "no policy was in force", e);
-	if (!remembered && !known) /* as attach has lowered it */
+	if (!remembered && !known) /* limits lowered by hand stay lowered, as after attach */
 		bwl_journal_policy(r->a->pins, d->pol, true, false);
 	if (bwl_policy_digest(d->pol, want))
 		return bwl_fail(e, EIO, "cannot compute the policy's digest");
@@ -214,7 +214,7 @@ static int settle(struct reconcile *r, const struct desired *d, struct bwl_err *
 		return take(r, d, "the desired policy changed", e);
 	if (same)
 		keep(r, d);
-	else /* never put in force by anybody, so it is not accepted */
+	else /* nobody has put the desired one in force, so it is not accepted */
 		tell(r, LOG_WARNING, "policy",
 		     "the policy in force is not the desired one and was applied before bwlimitd "
 		     "started: it stays (bwlimit-ctl policy diff, policy apply)");
@@ -239,10 +239,10 @@ static void note_numbers(struct reconcile *r)
 	r->edits = c->edits;
 }
 
-/* Another digest under the same numbers: no tool of ours wrote that. */
+/* Another digest under the same numbers: none of our tools wrote that. */
 static int repair(struct reconcile *r, struct bwl_err *e)
 {
-	/* What was in force is no widening, whatever the maps were made to say. */
+	/* What was in force is not a widening, whatever the maps now say. */
 	static const struct bwl_publish_opts as_it_was = { .allowed = true };
 
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *now = NULL;
@@ -283,7 +283,7 @@ static int repair(struct reconcile *r, struct bwl_err *e)
 	return err;
 }
 
-/* Where the source has nothing that holds, what was accepted last does. */
+/* If the source has no valid policy, the one that was accepted last applies. */
 static void hold_on(struct reconcile *r)
 {
 	struct desired d = { 0 };
@@ -303,7 +303,7 @@ static void hold_on(struct reconcile *r)
 	desired_free(&d);
 }
 
-/* The place in the document goes to the log, the audit log and `status`, once. */
+/* The place of the error goes to the log, the audit log and `status`, once. */
 static void refuse(struct reconcile *r, const struct bwl_err *e)
 {
 	char told[sizeof(r->told)];
@@ -314,7 +314,7 @@ static void refuse(struct reconcile *r, const struct bwl_err *e)
 		accept_refuse(&r->accept, e);
 }
 
-/* 0, or what kept what is desired from being in force (logged). */
+/* 0, or the error that kept the desired policy from being in force (it was logged). */
 static int look(struct reconcile *r)
 {
 	struct desired d = { 0 };
@@ -393,7 +393,7 @@ int agent_reconcile_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	return 0;
 }
 
-/* Settles volumes that a killed writer left spent. */
+/* Settles volumes that a killed writer left as spent. */
 void agent_reconcile_tick(struct agent *a, void *part)
 {
 	struct bwl_err e = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A policy file as the source. Its folder is watched: a file is replaced more often than written.
+ * A policy file as the source. Its folder is watched, because a file is usually replaced, not
+ * rewritten.
  */
 #include <libgen.h>
 #include <stdlib.h>

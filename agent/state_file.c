@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small files of the state directory: a line, and what it must hash to. */
+/* Small files in the state directory: one line, followed by its SHA-256. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,11 +12,10 @@
 struct subscriber {
 	int fd; /* -1: free */
 	struct bwl_event_filter filter;
-	uint64_t lost, behind; /* not reported yet; behind: those that did not fit */
-	uint64_t stuck_ns;     /* since when nothing fits; 0: it does */
-	uint64_t ends_ns;      /* the reader has shut down its side, and waits for the rest; 0:
-				* no */
-	size_t nrest;          /* of a line that went half */
+	uint64_t lost, behind; /* not reported yet; behind: those that did not fit the socket */
+	uint64_t stuck_ns;     /* since when nothing fits; 0: it fits */
+	uint64_t ends_ns; /* until then a reader that has ended its side gets the rest; 0: no */
+	size_t nrest;     /* of a line that was sent in part */
 	char rest[BWL_AGENT_LINE];
 };
 
@@ -35,7 +34,7 @@ static void drop(struct subscriber *u)
 	u->fd = -1;
 }
 
-/* Bytes that went; -1: it has gone, and is dropped. */
+/* Returns the bytes sent; -1: the subscriber has gone, and is dropped. */
 static ssize_t push(struct subscriber *u, const char *buf, size_t n)
 {
 	ssize_t w;
@@ -50,7 +49,7 @@ static ssize_t push(struct subscriber *u, const char *buf, size_t n)
 	return w;
 }
 
-/* false: there is no room. A line goes whole, or its rest goes before anything else. */
+/* false: there is no room. A line is taken whole; its unsent rest goes before anything else. */
 static bool put(struct subscriber *u, const char *line, size_t n)
 {
 	ssize_t w = u->nrest ? push(u, u->rest, u->nrest) : 0;
@@ -69,7 +68,7 @@ static bool put(struct subscriber *u, const char *line, size_t n)
 	return true;
 }
 
-/* Its length with the newline; 0: failure. Takes the reference. */
+/* Returns the length with the newline; 0: failure. Takes the reference. */
 static size_t line_of(json_t *o, char buf[static BWL_AGENT_LINE])
 {
 	size_t n = json_dumpb(o, buf, BWL_AGENT_LINE - 1, JSON_COMPACT);
@@ -88,7 +87,7 @@ static bool put_doc(struct subscriber *u, json_t *o)
 	return put(u, line, line_of(o, line));
 }
 
-/* What is left of the line before, and what was lost; true: nothing of both is left. */
+/* Sends the rest of the last line, and what was lost. true: nothing of either is left. */
 static bool catch_up(struct subscriber *u)
 {
 	if (!put(u, "", 0))
@@ -126,7 +125,9 @@ void subscribers_event(struct subscribers *s, const struct bwl_event *e, uint64_
 	}
 }
 
-/* What the data plane lost since the last look, to each what he wanted of it. */
+/*
+ * Adds to each subscriber what the data plane lost since the last look, of the events it asked for.
+ */
 static int look(struct subscribers *s, struct bwl_err *e)
 {
 	struct bwl_event_losses now;
@@ -155,7 +156,7 @@ static struct subscriber *room(struct subscribers *s, int fd)
 
 	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && !who.uid)
 		most = SUBSCRIBERS;
-	for (unsigned i = most; i > 0; i--) { /* root's first, which are the last */
+	for (unsigned i = most; i > 0; i--) { /* root's places first: they are the last ones */
 		struct subscriber *u = &s->one[i - 1];
 
 		if (u->fd < 0)
@@ -178,8 +179,8 @@ static void subscribe(void *arg, int fd, int doc, const char *line, size_t len, 
 	struct bwl_err e = { 0 };
 	struct subscriber *u;
 
-	(void)doc; /* the rule lets none come */
-	/* what was lost before is not lost to him */
+	(void)doc; /* the rule does not allow any */
+	/* what was lost before it subscribed does not count as lost */
 	if (!line || bwl_filter_parse(line, len, &f, &e) ||
 	    bwl_filter_check(&f, s->rule->pins, &e) || look(s, &e)) {
 		line_refuse(ours, line ? e.text : wrong, "bwlimit-ctl watch --help");
@@ -195,7 +196,7 @@ static void subscribe(void *arg, int fd, int doc, const char *line, size_t len, 
 	line_say(u->fd, json_pack("{s:s}", "by", "bwlimitd"));
 }
 
-/* It has nothing more to say: that it ends is all that can come. */
+/* A subscriber sends nothing more: only its end can arrive. */
 static void hear(struct subscribers *s, struct subscriber *u)
 {
 	char c;

@@ -13,11 +13,11 @@ struct sum {
 	struct bwl_event example;
 };
 
-/* Of a kind at a port. */
+/* For one kind at one port. */
 struct queue {
 	struct bucket lines;
-	struct sum own[SUMS_BURST]; /* of a peer and reason; junk: the first, of all */
-	struct sum rest;            /* what found no line of its own */
+	struct sum own[SUMS_BURST]; /* by peer and reason; for junk only the first, for all of it */
+	struct sum rest;            /* events that got no sum of their own */
 };
 
 struct sums {
@@ -120,7 +120,7 @@ static struct queue *queue_of(struct sums *s, const struct bwl_event *e)
 	return *q;
 }
 
-/* The sum that counts e, or a free one (!used), or NULL. */
+/* Returns the sum that counts e, or a free one (!used), or NULL. */
 static struct sum *find(struct queue *q, const struct bwl_event *e)
 {
 	struct sum *room = NULL;
@@ -188,7 +188,7 @@ static void tick_queue(struct sums *s, struct queue *q, uint32_t kind, uint64_t 
 			tell(s, x, now_ns);
 			continue;
 		}
-		merge(&q->rest, x); /* or it has been quiet */
+		merge(&q->rest, x); /* unless it has been quiet */
 		*x = (struct sum){ 0 };
 	}
 	if (!q->rest.used || now_ns - q->rest.told_ns < interval)

@@ -22,7 +22,7 @@ static void *run(void *arg)
 	left = t->left;
 	pthread_cond_broadcast(&t->news);
 	pthread_mutex_unlock(&t->lock);
-	if (left) { /* else t is not ours from here on */
+	if (left) { /* otherwise t is no longer ours */
 		let_go(t);
 		left(t->arg);
 	}

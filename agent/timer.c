@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Timers of the loop; each call returns when the next is due. */
+/* Timers of the loop. Each callback returns when the next call is due. */
 #include <string.h>
 #include <time.h>
 #include "agent.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Every so often what every port passed and dropped since attach, as one record of the audit log.
+ * At intervals writes what every port passed and dropped since attach, as one record of the audit
+ * log.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include "parts.h"
 
 struct sum {
-	uint64_t passed, passed_frames, dropped, dropped_frames; /* bytes, as the hook saw them */
+	uint64_t passed, passed_frames, dropped, dropped_frames; /* bytes as the hook saw them */
 };
 
 static struct sum sum_of(const struct bwl_reason_count *row)
@@ -44,7 +45,7 @@ static void add(struct sum *to, const struct sum *s)
 	to->dropped_frames += s->dropped_frames;
 }
 
-/* One port: what it received; an uplink also what its last gate saw leave. */
+/* One port: what it received, and for an uplink also what its last gate saw leave. */
 static void put_port(const struct bwl_pins *p, unsigned i, const struct bwl_reason_count *count,
 		     json_t *ports, struct sum *hosts)
 {
@@ -113,7 +114,7 @@ int agent_totals_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	return r;
 }
 
-/* The last record of this process: the maps keep counting. */
+/* The last record of this process. The maps go on counting. */
 void agent_totals_stop(struct agent *a, void *part)
 {
 	sd_event_source_disable_unref(part);

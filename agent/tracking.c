@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs ipsec/track.h on a separate thread, while the policy in force has encrypted peers. One
- * tracker per pin directory: a lock on its links/ decides between this and `bwlimit-ipsecd track`.
- * The second one waits, and takes over when the first one ends.
+ * Runs ipsec/track.h on a separate thread while the policy in force has encrypted peers. There is
+ * one tracker per pin directory: a lock on its links/ decides between this and `bwlimit-ipsecd
+ * track`. The second one waits, and takes over when the first one ends.
  */
 #include <arpa/inet.h>
 #include <stdio.h>

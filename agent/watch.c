@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is the ports' protection still there? Checked when the kernel reports a change of a link, a
- * qdisc, a filter or an address, and every 100 ms for what it does not report (programs). First
- * everything is closed, then it is reported. On a separate thread, which waits for no disk and no
- * policy.
+ * Are the ports still protected? Checked when the kernel reports a change of a link, a qdisc, a
+ * filter or an address, and every 100 ms for what it does not report (programs). First everything
+ * is closed, then it is reported. On a separate thread, which waits for no disk and no policy.
  *
- * The rules by input device (bwl/iif_rules.h) are repaired at once, on the kernel's notification,
+ * The rules by input device (bwl/iif_rules.h) are repaired at once on the kernel's notification,
  * and then it is reported: while they are wrong the programs still close every way, but the second
  * lock is open.
  *
  * Ports that nothing has opened yet (from boot until verify is clean, or after a failed attach) are
  * only set down: opening checks the same things, and nobody would have to switch anything on again.
  *
- * Another tool that holds the pins' lock is changing the same things (attach, upgrade, detach): its
- * work is waited for, but not for ever.
+ * Another tool that holds the pins' lock is changing the same things (attach, upgrade, detach): the
+ * thread waits for it, but not for ever.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,15 +37,15 @@
 
 struct watch {
 	struct agent_thread thread;
-	struct bwl_pins *pins; /* which outlive the thread */
+	struct bwl_pins *pins; /* they outlive the thread */
 	uint32_t ctl_id;
 	int news, lock;
-	uint64_t since_ns; /* something has been wrong since, under somebody else's lock; 0 */
+	uint64_t since_ns; /* since when something is wrong under another's lock; 0: not */
 	bool closed;
-	bool told;          /* that ports are not opened was reported */
-	bool news_of_rules; /* look at them now, not at the next whole second */
+	bool told;          /* it was reported that ports are not opened */
+	bool news_of_rules; /* check the rules now, not at the next whole second */
 	uint64_t rules_ns;  /* when they were last checked */
-	uint64_t said_ns;   /* last report about them: somebody may change them back each time */
+	uint64_t said_ns;   /* last report about the rules: somebody may keep changing them back */
 };
 
 static int open_news(void)
@@ -70,7 +69,7 @@ static bool is_of_rules(const char *buf, size_t n)
 	return n >= sizeof(*h) && (h->nlmsg_type == RTM_NEWRULE || h->nlmsg_type == RTM_DELRULE);
 }
 
-/* Whatever it is, and also when some was lost, the same look answers it. */
+/* Any notification, or a lost one, leads to the same look. */
 static void await_news(struct watch *w)
 {
 	struct pollfd p = { .fd = w->news, .events = POLLIN };
@@ -83,7 +82,7 @@ static void await_news(struct watch *w)
 		w->news_of_rules |= n < 0 || is_of_rules(buf, (size_t)n);
 }
 
-/* true: the lock is ours, or has been another's for too long. */
+/* true: the lock is ours, or somebody else has held it for too long. */
 static bool may_judge(struct watch *w)
 {
 	uint64_t now = bwl_now_ns();
@@ -108,7 +107,7 @@ static unsigned ports_down(const struct bwl_pins *p)
 	return failed;
 }
 
-/* Something else may have raised them. */
+/* Something else may have set them up. */
 static void keep_down(struct watch *w, const struct bwl_err *e)
 {
 	ports_down(w->pins);
@@ -163,8 +162,8 @@ static void look(struct watch *w)
 	if (w->closed || !may_judge(w))
 		return;
 	/*
-	 * Check again: a device may have gone meanwhile, or a tool have finished. A detach has set
-	 * the ports down, and removed the maps.
+	 * Check again: a device may have gone, or a tool have finished, meanwhile. A detach has set
+	 * the ports down and removed the maps.
 	 */
 	if (bwl_pins_are_there(w->pins) && !is_upgrading(w) &&
 	    bwl_programs_look(w->pins, w->ctl_id, &e)) {
@@ -192,10 +191,7 @@ static void say_rules(struct watch *w, const struct bwl_err *wrong, int r, const
 		agent_later(LOG_ALERT, "rules", "%s; it was repaired", wrong->text);
 }
 
-/*
- * Before attach has come so far the devices of management may not be known: nothing is touched
- * then.
- */
+/* Until attach has come that far, the management devices may be unknown: nothing is touched. */
 static void look_at_rules(struct watch *w)
 {
 	struct bwl_err wrong = { 0 }, e = { 0 };
@@ -208,7 +204,7 @@ static void look_at_rules(struct watch *w)
 	if (!bwl_lock_was_set(w->pins) || !bwl_lock_check(w->pins, &wrong))
 		return;
 	if (flock(w->lock, LOCK_EX | LOCK_NB)) {
-		w->news_of_rules = true; /* a tool is at work on them: look again */
+		w->news_of_rules = true; /* a tool is changing them: look again */
 		return;
 	}
 	wrong = (struct bwl_err){ 0 };
@@ -254,7 +250,7 @@ int agent_watch_start(struct agent *a, void **ret_part, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot check %s: %s", w->pins->dir, strerror(errno));
 	w->ctl_id = info.id;
 	w->news = open_news();
-	if (w->news < 0) /* then every 100 ms alone */
+	if (w->news < 0) /* then only every 100 ms */
 		agent_log(LOG_WARNING, "gate", "cannot read the kernel's notifications: %s",
 			  strerror(errno));
 	r = agent_thread_start(&w->thread, run, w, e);

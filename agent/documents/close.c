@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What closes: see part.h. The map first: from there on nothing passes, whatever hangs after it. */
+/*
+ * Documents that close: see part.h. The map comes first: then nothing passes, whatever hangs later.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -10,13 +12,15 @@
 #include "part.h"
 #include "signed/payload.h"
 
-/* Names that the maps do not have: a later policy may. */
+/* Names that are not in the maps. A later policy may have them. */
 struct names {
 	const char **name;
 	size_t n;
 };
 
-/* All that can be is closed; one that could not be is the error, and nothing is acknowledged. */
+/*
+ * Closes all that can be closed. If one cannot be, that is the error, and nothing is acknowledged.
+ */
 static int close_maps(struct documents *v, const struct names *all, struct names *unknown,
 		      struct bwl_err *e)
 {
@@ -46,7 +50,7 @@ static void end_sas(struct documents *v, const struct names *all)
 				id[n++] = i;
 				break;
 			}
-	if (n) /* none would be all */
+	if (n) /* no ids would mean all peers */
 		agent_end_sas(v->pins, id, n);
 }
 
@@ -66,7 +70,7 @@ static int note(struct documents *v, const struct names *all, const struct names
 	return r;
 }
 
-/* signed_s: when that was signed by which they are closed. */
+/* signed_s: when the closing document was signed. */
 static int close_names(struct documents *v, const struct names *all, int64_t signed_s,
 		       struct bwl_err *e)
 {
@@ -144,27 +148,27 @@ static int expel_peers(struct documents *v, const struct bwl_signed *d, const ch
 	return r;
 }
 
-/* Peers that are that tray: by their name, or by the identity that its IKE has. */
+/* Closes the peers that are that tray: by their name, or by its IKE identity. */
 static int expulsion(struct documents *v, const struct bwl_signed *d, struct bwl_err *e)
 {
 	const char *tray = bwl_payload_text(d->body, "tray");
 	int r;
 
 	if (!bwl_memory_expels(v->docs.m, d))
-		return 0; /* what the store still has of one that was enrolled again since */
+		return 0; /* an old document in the store: the tray was enrolled again since */
 	if (strcmp(tray, bwl_memory_tray(v->docs.m)->name))
 		return expel_peers(v, d, tray, e);
 	agent_later(LOG_ALERT, "expelled", "this tray was expelled from the fleet: %.200s",
 		    bwl_payload_text(d->body, "reason"));
 	r = close_all(v, d->terms.issued_s, e);
-	if (d->enough) /* there is no way back from that: one alone closes, and no more */
+	if (d->enough) /* destroyed keys never come back, so one person's signature only closes */
 		agent_destroy_keys(KEYS_EXPELLED);
 	return r;
 }
 
 /*
- * The keys are destroyed on a thread, after the document is accepted: if the process was killed
- * before that, or the disk refused, it is done now. If they are gone there is nothing to do.
+ * The keys are destroyed on a thread after the document was accepted. If the process was killed
+ * before that, or the disk failed, it is done now. If the keys are gone there is nothing to do.
  */
 void docs_destroy_again(const struct documents *v)
 {
@@ -172,14 +176,14 @@ void docs_destroy_again(const struct documents *v)
 		agent_destroy_keys(KEYS_EXPELLED);
 }
 
-/* A new key that is installed afterwards must not fall victim to a pending retry. */
+/* A pending retry must not destroy a new key that is installed afterwards. */
 void docs_spare_keys(const struct documents *v)
 {
 	if (v->docs.m && !bwl_memory_destroys(v->docs.m))
 		agent_spare_keys();
 }
 
-/* Is that peer open in the maps, although the documents say that it is expelled? */
+/* Is the peer open in the maps although the documents say that it is expelled? */
 static bool is_to_close(const struct documents *v, const struct bwl_gen *g,
 			const struct bwl_pol_peer *p)
 {

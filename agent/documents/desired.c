@@ -16,13 +16,13 @@ struct both {
 	struct agent_source s;
 	struct agent_source *file;
 	const char *state_dir;
-	int poll, wake, told; /* poll: the file's and wake */
+	int poll, wake, told; /* poll: of the file's descriptor and wake */
 	char name[BWL_NAME_LEN + 64];
-	uint64_t seq; /* of the memory that was read last; 0: the file was */
+	uint64_t seq; /* of the memory that was read last; 0: the file was read */
 	pthread_mutex_t lock;
 	bool news;
 	struct docs_settled settled;
-	uint8_t fresh[32]; /* the policy whose volumes begin unspent; 0: none */
+	uint8_t fresh[32]; /* the policy whose volumes begin unspent; zeros: none */
 };
 
 static int load_file(struct both *b, char **ret, size_t *ret_len, struct bwl_err *e)
@@ -39,8 +39,9 @@ static void get_fresh(struct both *b, uint8_t ret[static 32])
 }
 
 /*
- * The right is used up before the policy is put in force, even if that then fails: better signed
- * anew than used twice. said was read before the documents were, so one of another policy is void.
+ * The right to begin unspent is used up before the policy is put in force, even if that then fails:
+ * signing anew is better than using it twice. said was read before the documents were, so it is
+ * void if it names another policy.
  */
 static bool spend_fresh(struct both *b, const uint8_t said[static 32],
 			const struct docs_one *policy)
@@ -55,7 +56,9 @@ static bool spend_fresh(struct both *b, const uint8_t said[static 32],
 	       !memcmp(said, policy->d.digest, sizeof(none));
 }
 
-/* Until the first signed policy the file is used; it can only tighten, like everything local. */
+/*
+ * The file is used until the first signed policy comes. It can only tighten, like everything local.
+ */
 static int load_signed(struct both *b, char **ret, size_t *ret_len, struct bwl_err *e)
 {
 	struct docs_clock c = docs_clock_now();

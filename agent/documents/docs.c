@@ -36,8 +36,9 @@ int64_t docs_now(const struct docs *s, const struct docs_clock *c)
 }
 
 /*
- * A signed time that comes late is in the past, and sets no clock back: otherwise slow delivery of
- * old ones would slow time down. A 1024th is allowed, for the drift between two machines.
+ * A signed time that arrives late lies in the past. It does not set the clock back: otherwise slow
+ * delivery of old times would slow time down. A 1024th is allowed, for the drift between two
+ * machines.
  */
 void docs_heard_now(struct docs *s, const struct docs_clock *c)
 {
@@ -72,7 +73,10 @@ static bool is_held(const struct docs *s, const uint8_t digest[32])
 	return false;
 }
 
-/* Policies are held by digest, whatever name they have; of the rest the newest of each name. */
+/*
+ * Policies are held by digest, whatever their names are; of the other types the newest of each
+ * name.
+ */
 bool docs_needs(const struct docs *s, const uint8_t digest[32])
 {
 	const struct bwl_memory_item *item;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a document asks to be done once, after what is desired is in force: see part.h. */
+/* What a document asks to be done once, after the desired policy is in force: see part.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -18,13 +18,13 @@ static int open_one(struct bwl_pins *p, const char *name, struct bwl_err *e)
 		r = bwl_journal_grant(p, name, (struct bwl_journal_limits){ 0 }, 0, e);
 	if (!r) {
 		r = bwl_peer_change(p, name, &c, e);
-		if (r) /* what the maps have closed still is closed in the journal again */
+		if (r) /* whatever the maps still have closed is closed in the journal again */
 			bwl_journal_note(p, NULL);
 	}
 	return r;
 }
 
-/* What of the policy in force was closed when people had signed already: they did not mean it. */
+/* Which peers of the policy in force were closed after people signed: they did not mean these. */
 static int closed_since(struct bwl_pins *p, int64_t signed_s, struct bwl_policy **ret_pol,
 			bool **ret, struct bwl_err *e)
 {
@@ -52,7 +52,7 @@ static void skipped(const char *name)
 		name);
 }
 
-/* By a handle of its own: closing it gives the lock back. */
+/* Uses a handle of its own: closing it releases the lock. */
 static int open_closed(struct documents *v, const json_t *due, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;
@@ -84,8 +84,9 @@ static int open_closed(struct documents *v, const json_t *due, struct bwl_err *e
 #define BEHIND_S 60
 
 /*
- * The journal's moments are of this machine's clock: behind, they are before what people signed,
- * and it was not. A signed time vouches for it as well as a clock that is synchronised does.
+ * The journal's times are those of this machine's clock. If the clock is behind, a closure seems
+ * older than the signature although it came later. A signed time vouches for the clock as well as
+ * synchronisation does.
  */
 const char *docs_why_clock_is_wrong(const struct docs *s, const struct docs_clock *c,
 				    enum bwl_wall wall)
@@ -99,7 +100,7 @@ const char *docs_why_clock_is_wrong(const struct docs *s, const struct docs_cloc
 		       : "this machine's clock is not synchronised, and no signed time came";
 }
 
-/* What was stopped or clamped after people signed, they did not mean. */
+/* People did not mean what was stopped or clamped after they signed. */
 static bool was_meant(uint64_t closed_s, const json_t *due, const char *what)
 {
 	if ((int64_t)closed_s < json_integer_value(json_object_get(due, "signed")))
@@ -148,7 +149,7 @@ static int lift_clamp(struct bwl_pins *p, struct bwl_err *e)
 	return r;
 }
 
-/* A lost memory is clamped until this tray is enrolled anew, and nothing else ends that. */
+/* After a lost memory the clamp stays until this tray is enrolled anew; nothing else ends it. */
 static int lift(struct documents *v, const json_t *due, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;

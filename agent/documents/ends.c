@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the thread knows of the documents, and the end of it all in the maps: see part.h. */
+/* What the thread knows of the documents, and the end of everything in the maps: see part.h. */
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
@@ -10,10 +10,10 @@
 #include "part.h"
 
 #define FOREVER_NS (1ULL << 62)
-#define WITHHELD_NS 60000000000ULL /* the store reports its content in less time */
+#define WITHHELD_NS 60000000000ULL /* the store reports its content within this time */
 #define REPEAT_NS (600 * 1000000000ULL)
-#define SLACK_NS                                                                                   \
-	2000000000ULL /* seconds are cut off here and there: a word is not moved for them */
+/* times are rounded to seconds here and there: the word is not changed for less */
+#define SLACK_NS 2000000000ULL
 
 void docs_rebuild(struct documents *v)
 {
@@ -78,7 +78,7 @@ static void mind_missing(struct documents *v)
 }
 
 /*
- * A broken glass that was revoked by its digest or its epoch ends at once, not at its own end: also
+ * A broken glass that was revoked by its digest or its epoch ends at once, not at its own end, even
  * if the revocation was accepted while no agent ran.
  */
 static void mind_glass(struct documents *v)
@@ -104,15 +104,14 @@ static void mind_glass(struct documents *v)
 }
 
 /*
- * Sooner or later than before, and whatever the policy allows; no heartbeat goes beyond it. An end
- * that is not the lease's own is no sign of tampering.
+ * Sets the lease's end, earlier or later than before, whatever the policy allows. No heartbeat goes
+ * beyond it. An end that is not the lease's own is no sign of tampering.
  */
 static void set_lease(struct bwl_pins *p, const struct docs_end *end)
 {
 	uint64_t now = bwl_now_ns(), at_ns = end->at_ns < now ? now : end->at_ns;
 
-	if (!end->lease) /* first, so that a reader who sees the end also sees that it was
-			  * handled */
+	if (!end->lease) /* first: whoever sees the end then also sees that it was handled */
 		__atomic_store_n(&p->lease->acted_ns, at_ns, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->lease->renewed_ns, now, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->lease->until_ns, at_ns, __ATOMIC_SEQ_CST);
@@ -120,9 +119,9 @@ static void set_lease(struct bwl_pins *p, const struct docs_end *end)
 }
 
 /*
- * The data plane itself ends everything, whatever is dead: the lease word has the time. It is
- * extended only while what is in force is ours, so that earlier policies do not live on signed
- * times.
+ * The data plane ends everything by itself, whatever process is dead: the lease word has the time.
+ * The agent extends it only while our policy is in force, so that signed times do not keep an
+ * earlier policy alive.
  */
 void docs_mind_end(struct documents *v)
 {

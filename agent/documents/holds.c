@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is in force by the documents that hold, and until when: see docs.h. */
+/* What is in force according to the valid documents, and until when: see docs.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "signed/payload.h"
 
 #define SECOND 1000000000ULL
-/* Policies are read as if boot and 1970 were one: their times are then the wall clock's, in ns. */
+/* Policies are read as if the boot was at 1970: their times are then the wall clock's, in ns. */
 #define READ_BOOT_NS SECOND
 #define READ_WALL_S 1
 
@@ -54,7 +54,7 @@ unsigned docs_place(const char *salt, const char *tray)
 	       100;
 }
 
-/* One whose bytes are gone might say less than what is left: it does not count as none. */
+/* A document whose bytes are gone might allow less than those that are left: it is not ignored. */
 static const struct bwl_memory_item *missing(const struct docs *s, enum bwl_signed_type type,
 					     const char *but)
 {
@@ -68,7 +68,7 @@ static const struct bwl_memory_item *missing(const struct docs *s, enum bwl_sign
 	return NULL;
 }
 
-/* The newest of a type, of those that are not over. */
+/* The newest document of a type that has not ended. */
 static const struct docs_one *newest(const struct docs *s, enum bwl_signed_type type,
 				     bool (*fits)(const struct docs_one *o, const void *arg),
 				     const void *arg)
@@ -98,7 +98,7 @@ static bool is_about(const struct docs_one *o, const void *arg)
 	return names(&o->d, "to", waits->d.digest) || names(&o->d, "from", waits->d.digest);
 }
 
-/* Does the newest rollout that is about it say that this tray takes it? */
+/* Does the newest rollout about it say that this tray takes it? */
 static bool is_rolled_out(const struct docs *s, const struct docs_one *waits)
 {
 	const struct docs_one *r = newest(s, BWL_SIGNED_ROLLOUT, is_about, waits);
@@ -135,7 +135,7 @@ const struct docs_one *docs_policy(const struct docs *s)
 		return NULL;
 	if (n > 1 && (!waits || missing(s, BWL_SIGNED_ROLLOUT, NULL)))
 		return NULL;
-	if (waits && is_rolled_out(s, waits)) /* what was before it does not come back by its end */
+	if (waits && is_rolled_out(s, waits)) /* its end does not bring back the policy before it */
 		return is_over(s, waits) ? NULL : waits;
 	return now && !is_over(s, now) ? now : NULL;
 }
@@ -164,8 +164,8 @@ static bool is_of(const struct bwl_signed *grant, const struct docs_one *policy)
 }
 
 /*
- * Once taken it stays until there is another policy, so that its end is the floor's, and not what
- * was before it. The same for one that was revoked.
+ * A grant that was taken stays until there is another policy: when it ends, the floor applies, and
+ * not what was in force before the grant. The same is true of a revoked grant.
  */
 static int put_grant(const struct docs *s, struct docs_holding *h, const struct bwl_signed *g,
 		     struct bwl_err *e)
@@ -192,7 +192,7 @@ static int by_seq(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of a rollout that went back a grant may be of a peer that this policy does not have. */
+/* After a rollout went back, a grant may be for a peer that this policy lacks. */
 static int put_grants(const struct docs *s, const struct docs_one *policy,
 		      const struct bwl_signed *more, struct docs_holding *h, struct bwl_err *e)
 {
@@ -285,7 +285,7 @@ void docs_terms_free(struct docs_terms *t)
 	*t = (struct docs_terms){ 0 };
 }
 
-/* So long from now on, as the data plane counts it. */
+/* When end_s is, on the data plane's clock. */
 static uint64_t at(const struct docs_clock *c, int64_t now_s, int64_t end_s)
 {
 	int64_t left = end_s - now_s;
@@ -330,8 +330,8 @@ static uint64_t lease_until(const struct docs *s, const struct docs_terms *t,
 }
 
 /*
- * Signed times are whole seconds, so the end moves by one of them from look to look: within that
- * it is the end that was seen last.
+ * Signed times are whole seconds, so the end moves by up to a second from look to look. Within that
+ * the end that was seen last is kept.
  */
 static struct docs_end lease_end(struct docs *s, const struct docs_terms *t,
 				 const struct docs_clock *c)
@@ -353,7 +353,7 @@ static struct docs_end lease_end(struct docs *s, const struct docs_terms *t,
 	return (struct docs_end){ at_ns > c->boot_ns ? at_ns : 0, "the lease ends", true };
 }
 
-/* A lease that ends together with something else is no sign. */
+/* A lease that ends at the same time as something else is no sign of tampering. */
 static void sooner(struct docs_end *end, uint64_t at_ns, const char *why)
 {
 	if (at_ns < end->at_ns || (at_ns == end->at_ns && end->lease && at_ns))
@@ -380,8 +380,8 @@ struct docs_end docs_end(struct docs *s, const struct docs_terms *t, const struc
 }
 
 /*
- * Where this clock is behind the signed time, what ends by it ends as much sooner. What would end
- * before 1970 then has ended: a second after it, as 0 is no end.
+ * This clock is behind the signed time: ends are moved forward by that much. An end that would be
+ * before 1970 is over, and becomes one second, because 0 means no end.
  */
 static void shift(struct bwl_policy *pol, int64_t behind_s)
 {

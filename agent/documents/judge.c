@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether a document is taken: see docs.h. What it changes then is taken.c's. */
+/* Whether a document is taken: see docs.h. taken.c has what it then changes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,9 @@ static int judge_root(const struct docs *s, const struct bwl_envelope *env, cons
 	return r ? r : bwl_signed_peek(bytes, len, &v->d, e);
 }
 
-/* The first places where it is wider; an end that is later is seldom what somebody wants to know.
+/*
+ * Names up to three places where it is wider, the last found first: a later end is found first, and
+ * is seldom interesting.
  */
 static void too_few(const struct docs_verdict *v, const struct bwl_widened *w, struct bwl_err *e)
 {
@@ -53,7 +55,7 @@ static void too_few(const struct docs_verdict *v, const struct bwl_widened *w, s
 	refuse(e, EKEYREJECTED, "signed-widens");
 }
 
-/* Whatever is wider than what holds is for as many people as the role has in its threshold. */
+/* Whatever is wider than what holds needs as many people as the role's threshold says. */
 static int widens(const struct docs *s, struct docs_verdict *v, const struct docs_holding *from,
 		  struct docs_holding *to, struct bwl_err *e)
 {
@@ -83,7 +85,7 @@ static int widens(const struct docs *s, struct docs_verdict *v, const struct doc
 	return v->widens && !v->d.enough ? -EKEYREJECTED : 0;
 }
 
-/* What holds where nothing does. */
+/* What holds where no policy does. */
 static void nothing(struct docs_holding *ret)
 {
 	*ret = (struct docs_holding){ .pol = bwl_policy_new() };
@@ -112,7 +114,7 @@ static int check_policy(const struct docs_verdict *v, const struct docs_holding 
 	return refuse(e, EBADMSG, "signed-malformed");
 }
 
-/* Whatever its name: one that was kept back until people had signed another is over. */
+/* Whatever its name is: a policy that was held back until people had signed another one is void. */
 static int is_newer(const struct docs *s, const struct docs_verdict *v, struct bwl_err *e)
 {
 	const struct bwl_digest *held;
@@ -174,8 +176,8 @@ static int grant_on(const struct docs *s, const struct docs_one *policy, struct 
 }
 
 /*
- * On the policy that holds, and on the other one that a rollout may put in its place: what is less
- * on one may be more on the other, and the controller chooses.
+ * The grant is judged on the policy that holds, and on the other one that a rollout may put in its
+ * place: less than the one may be more than the other, and the controller chooses.
  */
 static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_err *e)
 {
@@ -206,7 +208,7 @@ static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_
 
 		if (other && other != policy && v->d.terms.issued_s >= other->d.terms.issued_s)
 			r = grant_on(s, other, v, e);
-		if (r == -ENOENT) /* it does not have the peer */
+		if (r == -ENOENT) /* that policy lacks the peer */
 			r = 0;
 	}
 	v->widens = is_wider;
@@ -215,7 +217,7 @@ static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_
 	return r;
 }
 
-/* Of those that are held the one that a lease is of. */
+/* The held policy that the lease is for. */
 static const struct docs_one *leased_policy(const struct docs *s, const struct bwl_signed *lease,
 					    const struct bwl_digest *held, size_t n)
 {
@@ -229,8 +231,9 @@ static const struct docs_one *leased_policy(const struct docs *s, const struct b
 }
 
 /*
- * Within what people signed: a rollout, of the policy that waits for one; a lease, of whichever it
- * names, so that one that is chosen or gone back to has its lease already.
+ * Is it within what people signed? A rollout is judged by the policy that waits for one. A lease is
+ * judged by the held policy that it names, so that a policy that is chosen, or gone back to,
+ * already has its lease.
  */
 static int judge_online(const struct docs *s, const struct docs_verdict *v,
 			const struct docs_clock *c, struct bwl_err *e)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signed documents: received through a separate socket, remembered, and their deadline passed to
+ * Signed documents: received through a separate socket and remembered; their deadline is passed to
  * the data plane. On a separate thread, which waits for the state directory's disk, and for nothing
  * else: reconcile.c puts policies in force, and the client waits.
  */
@@ -29,7 +29,7 @@ static void find_sync(struct documents *v)
 										 : NOBODY;
 }
 
-/* Signatures decide; but the clients are limited nevertheless. */
+/* Signatures decide what is accepted, but clients are limited nevertheless. */
 static bool may(void *arg, int fd)
 {
 	const struct documents *v = arg;
@@ -77,7 +77,7 @@ static void settled(struct documents *v, const struct docs_settled *s)
 	if (!s->code && v->docs.m && json_object_size(bwl_memory_due(v->docs.m))) {
 		if (s->seq == bwl_memory_seq(v->docs.m))
 			docs_do_due(v);
-		else /* something came meanwhile: after that */
+		else /* another document came meanwhile: after that */
 			docs_source_wake(v->a->source);
 	}
 	if (!s->code)
@@ -107,7 +107,7 @@ static void step(struct documents *v)
 		settled(v, &s);
 	answer_waiting(v, news ? &s : NULL, now);
 	if (!v->docs.m && !v->damaged && bwl_is_enrolled(v->a->state_dir)) {
-		docs_reload(v); /* by bwlimit-ctl, when there was no socket */
+		docs_reload(v); /* bwlimit-ctl enrolled the tray while there was no socket */
 		docs_source_wake(v->a->source);
 	}
 	docs_mind_end(v);

@@ -25,7 +25,10 @@
 #define FILE_NAME "status.number"
 #define BLOCK 4096 /* numbers; one each quarter of a second is the most */
 
-/* A disk that takes nothing: the numbers rise until we end, and a restart begins by the clock. */
+/*
+ * If the disk cannot be written, the numbers go on rising until the process ends, and a restart
+ * begins by the clock.
+ */
 static void put_aside(struct documents *v)
 {
 	char text[32];
@@ -121,7 +124,7 @@ json_t *docs_say(struct documents *v, uint64_t cosigned)
 	payload = bwl_must(json_dumps(o, JSON_COMPACT));
 	text = sign(v, payload, &e);
 	if (!text) {
-		/* Unsigned it is refused by verifiers, which also report that. */
+		/* Verifiers refuse an unsigned status, and report that. */
 		if (strcmp(v->said.why, e.text) != 0)
 			agent_later_line(LOG_WARNING, "documents", "the status is not signed: %s",
 					 e.text);

@@ -3,8 +3,8 @@
  * This tray's status for the fleet: at most STATUS_MOST bytes. What does not fit is omitted in this
  * order: the oldest of what was taken, except TAKEN_LEAST; refusals, except one; what was taken,
  * except one; times of closures; the proof of the audit log (one of 41 hashes, of 2^40 records,
- * fits beside the longest names); the rest. A publisher may search it for the digest of his
- * document.
+ * fits beside the longest names); the rest. Somebody who published a document may look for its
+ * digest in the status.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +17,12 @@
 #include "ledger/seq.h"
 #include "part.h"
 
-#define STATUS_MOST 4000 /* and a line of the socket has 4096 */
+#define STATUS_MOST 4000 /* a line of the socket has 4096 */
 #define TAKEN 16
 #define TAKEN_LEAST 4
 #define CLOSED 8
 #define MISSING 4
-#define SINCE_NS 60000000000ULL /* what was closed again meanwhile is not a new name */
+#define SINCE_NS 60000000000ULL /* what was closed again within this time is not a new name */
 
 static int by_seq(const void *a, const void *b)
 {
@@ -46,7 +46,7 @@ static json_t *taken(const struct documents *v)
 	qsort(list, n, sizeof(*list), by_seq);
 	for (size_t i = 0; i < n && i < TAKEN; i++) {
 		snprintf(key, sizeof(key), "%s/%s", bwl_signed_word(list[i]->type), list[i]->name);
-		if (json_object_get(o, key)) /* one that closes something else, of before */
+		if (json_object_get(o, key)) /* an older one, which closes something else */
 			continue;
 		json_object_set_new(o, key,
 				    json_pack("{s:I, s:s}", "version", (json_int_t)list[i]->version,
@@ -100,7 +100,10 @@ static json_t *closed(const struct documents *v, json_int_t *ret_n)
 	return list;
 }
 
-/* Seconds since 1970; 0: the journal has no time of it, as of a place that was closed. */
+/*
+ * Seconds since 1970; 0: the journal has no time for this name, for example if only prefixes were
+ * closed.
+ */
 static json_int_t closed_s(const struct bwl_closed *c, const char *name)
 {
 	for (size_t i = 0; i < c->nnames; i++)
@@ -128,8 +131,9 @@ static json_t *read_since(const struct documents *v, const json_t *names)
 }
 
 /*
- * Since when what is closed is. We are asked four times a second: the journal is read when
- * something is closed or opened, and each minute while anything is. NULL: nothing is closed.
+ * Since when each closed name is closed. The status is asked for four times a second: the journal
+ * is read when something is closed or opened, and each minute while anything is closed. NULL:
+ * nothing is.
  */
 static json_t *since(struct documents *v, const json_t *names)
 {
@@ -171,7 +175,7 @@ static json_t *alarms(const struct documents *v)
 	return list;
 }
 
-/* At once, where an alarm waits a minute: it may be on its way. */
+/* Named at once, although the alarm waits a minute: it may be on its way. */
 static json_t *missing(const struct documents *v)
 {
 	char name[MISSING][DOCS_KEY];
@@ -184,8 +188,8 @@ static json_t *missing(const struct documents *v)
 }
 
 /*
- * SAs that the policy in force needs and the kernel lacks, as the part `tracking` has them in the
- * maps: one out and one in for each encrypted peer. Revoked peers should have none.
+ * SAs that the policy in force needs and the kernel lacks, according to what the part `tracking`
+ * put in the maps: one out and one in for each encrypted peer. Revoked peers should have none.
  */
 static json_int_t sas_down(const struct documents *v)
 {
@@ -250,7 +254,7 @@ static size_t length(const json_t *o)
 	return json_dumpb(o, NULL, 0, JSON_COMPACT);
 }
 
-/* The last key of an object goes, if there are more than `least`. */
+/* Drops the last key of an object if it has more than `least`. */
 static bool drop_last(json_t *o, size_t least)
 {
 	const char *key, *last = NULL;
@@ -270,7 +274,7 @@ static bool drop_proof(json_t *o)
 	       !json_object_set_new(o, "proof", json_null());
 }
 
-/* false: nothing is left that may go. */
+/* Returns false if nothing is left that may be dropped. */
 static bool drop_one(json_t *o)
 {
 	json_t *took = json_object_get(o, "taken"), *refusals = json_object_get(o, "refused");

@@ -16,11 +16,10 @@
 #include "bwl/encode.h"
 #include "store.h"
 
-#define HEARD                                                                                      \
-	"signed-time" /* boot, the newest signed time, what time it was at least, and when         \
-		       */
+/* boot, the newest signed time, the earliest time that it could be, and when it was heard */
+#define HEARD "signed-time"
 
-#define LOADS 8 /* tries, until nothing changes while it is read */
+#define LOADS 8 /* attempts, until nothing changes during the reading */
 
 BWL_AUTO_DEFINE(closedir, DIR *)
 
@@ -30,8 +29,8 @@ struct docs_clock docs_clock_now(void)
 }
 
 /*
- * Since boot it is as it was heard. Of the boot before nothing but the memory is left: a wall clock
- * that is synchronised is believed then, and no other.
+ * Since this boot, the time is as it was heard. From an earlier boot only the memory is left: then
+ * only a synchronised wall clock is believed.
  */
 static void read_heard(const char *state_dir, const struct docs_clock *c, struct docs *s)
 {
@@ -89,7 +88,7 @@ static int load_once(const char *state_dir, struct docs *ret, struct bwl_err *e)
 	return 0;
 }
 
-/* Another thread writes: what it swept away meanwhile is not what this memory names. */
+/* Another thread writes: it may have swept away documents that this memory names. */
 static int is_same_still(const char *state_dir, const struct docs *s, bool *ret, struct bwl_err *e)
 {
 	struct bwl_memory *now = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A document that comes: judged, taken, and what it asks to be done. The order is docs.h's. */
+/*
+ * A document that arrives: it is judged and taken, and what it asks for is done. docs.h has the
+ * order.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +13,10 @@
 #include "part.h"
 #include "signed/payload.h"
 
-#define LINES 64 /* refusals at once in the log */
+#define LINES 64 /* refusals that may be logged at once */
 #define LINE_EVERY_NS 60000000000ULL
 
-/* What comes from outside goes into JSON and lines: plain bytes alone. */
+/* Text from outside goes into JSON and lines: only printable ASCII stays. */
 static void plain(char *s)
 {
 	for (; *s; s++)
@@ -22,8 +25,8 @@ static void plain(char *s)
 }
 
 /*
- * The same document may be handed over every minute: one line in the log, and four entries in the
- * status.
+ * The same document may be handed over every minute: the log gets one line, the status has four
+ * entries.
  */
 static void note_refusal(struct documents *v, const char *key, const char *bytes, size_t len,
 			 const struct bwl_err *e)
@@ -33,7 +36,7 @@ static void note_refusal(struct documents *v, const char *key, const char *bytes
 	unsigned i;
 
 	snprintf(r.key, sizeof(r.key), "%s", key);
-	if (!bwl_signed_peek(bytes, len, &d, NULL)) { /* its own claims, and no more */
+	if (!bwl_signed_peek(bytes, len, &d, NULL)) { /* only what it claims about itself */
 		snprintf(r.key, sizeof(r.key), "%s/%s", bwl_signed_word(d.type), d.terms.name);
 		r.version = d.terms.version;
 		bwl_signed_free(&d);
@@ -68,7 +71,7 @@ static bool changes_desired(const struct documents *v, enum bwl_signed_type t)
 	switch (t) {
 	case BWL_SIGNED_LEASE:
 		return false;
-	case BWL_SIGNED_TIMESTAMP: /* a clock that is behind makes ends of grants sooner */
+	case BWL_SIGNED_TIMESTAMP: /* if the clock is behind, the ends of grants move forward */
 	{
 		struct docs_clock c = docs_clock_now();
 
@@ -79,7 +82,7 @@ static bool changes_desired(const struct documents *v, enum bwl_signed_type t)
 	}
 }
 
-/* What was lowered by hand is no longer, for what enough people have signed. */
+/* A limit that was lowered by hand is raised again if enough people have signed that. */
 static int raise_limits(struct documents *v, struct bwl_err *e)
 {
 	const char *peer = json_string_value(json_object_get(bwl_memory_due(v->docs.m), "raise"));
@@ -93,7 +96,10 @@ static int raise_limits(struct documents *v, struct bwl_err *e)
 	return one.peers ? bwl_journal_raise(v->pins, &one, e) : 0;
 }
 
-/* From the memory's rename on it is taken; what fails after it is done at the next chance. */
+/*
+ * The document is taken once the memory is renamed; whatever fails later is done at the next
+ * chance.
+ */
 static int take(struct documents *v, const struct docs_verdict *d, const char *bytes, size_t len,
 		const struct docs_clock *c, struct bwl_err *e)
 {
@@ -108,7 +114,7 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 	if (!r)
 		r = bwl_memory_keep(v->docs.m, v->a->state_dir, e);
 	if (r) {
-		docs_reload(v); /* as it is on the disk */
+		docs_reload(v); /* back to what the disk has */
 		return r;
 	}
 	if (t == BWL_SIGNED_TIMESTAMP && docs_keep_heard(v->a->state_dir, &v->docs, &no))
@@ -123,7 +129,7 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 	return 0;
 }
 
-/* What was taken comes again: where its bytes are gone, they are back. */
+/* A document that was taken comes again: if its bytes are gone they are stored again. */
 static int keep_again(struct documents *v, const struct docs_verdict *d, const char *bytes,
 		      size_t len, struct bwl_err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a document that is taken changes in what holds, and what is due by it: see docs.h. */
+/* What changes when a document is taken, and what is due because of it: see docs.h. */
 #include <stdlib.h>
 #include <string.h>
 #include "docs.h"
@@ -14,7 +14,7 @@ static struct bwl_digest digest_of(const struct bwl_signed *d)
 	return ret;
 }
 
-/* A waiting policy is kept beside the one that holds; otherwise that is the only one. */
+/* A waiting policy is kept beside the one that holds; any other policy replaces both. */
 static void hold(struct docs *s, const struct docs_verdict *v, const struct docs_one *now)
 {
 	struct bwl_digest held[BWL_MEMORY_HELD] = { 0 };
@@ -27,8 +27,8 @@ static void hold(struct docs *s, const struct docs_verdict *v, const struct docs
 }
 
 /*
- * What is to be done once: limits lowered by hand are raised (of all, or of one peer), what was
- * closed is opened. Only by what enough people signed.
+ * What is to be done once: limits that were lowered by hand are raised (of all peers, or of one),
+ * and what was closed is opened. Only for a document that enough people signed.
  */
 static json_t *due_of(const struct bwl_signed *d)
 {
@@ -58,7 +58,7 @@ bool docs_keeps_bytes(enum bwl_signed_type t)
 	       t == BWL_SIGNED_ROLLOUT || t == BWL_SIGNED_TIMESTAMP;
 }
 
-/* It was signed by enough, or it would not wait; going back does nothing once more. */
+/* Enough people signed it, or it would not wait. Going back does nothing a second time. */
 static bool is_waiting(const struct docs *s, const struct docs_one *o)
 {
 	size_t n;
@@ -68,8 +68,8 @@ static bool is_waiting(const struct docs *s, const struct docs_one *o)
 }
 
 /*
- * Once, however often the controller goes back and forth; and a revocation that came while it
- * waited, or was rolled back, stays.
+ * Done once, however often the controller goes back and forth. A revocation that came while the
+ * policy waited, or was rolled back, stays.
  */
 static json_t *due_of_rollout(struct docs *s, const struct docs_one *o)
 {
@@ -114,15 +114,15 @@ static void take_more(struct docs *s, const struct docs_verdict *v, const char *
 		bwl_memory_set_due(s->m, due_of(&v->d));
 	else if (v->d.type == BWL_SIGNED_POLICY && !v->waits)
 		bwl_memory_set_due(s->m, due_of_policy(s, &v->d));
-	else if (bwl_closes(v->d.type)) /* that ends what was still to be opened */
+	else if (bwl_closes(v->d.type)) /* it cancels what was still to be opened */
 		bwl_memory_set_due(s->m, bwl_must(json_object()));
 	else if (v->d.type == BWL_SIGNED_ROLLOUT && is && memcmp(before, is->d.digest, 32))
 		bwl_memory_set_due(s->m, due_of_rollout(s, is));
 }
 
 /*
- * The peers that are that tray are due to be opened: two people say that it is in again. Not where
- * something closed since that was signed: that may mean it, too.
+ * Opens the peers that are that tray again: two people say that it is back. Not if something was
+ * closed after they signed: that may mean this tray, too.
  */
 static void open_again(struct docs *s, const struct bwl_signed *d)
 {
@@ -135,7 +135,7 @@ static void open_again(struct docs *s, const struct bwl_signed *d)
 		return;
 	due = json_deep_copy(bwl_memory_due(s->m));
 	was_s = json_integer_value(json_object_get(due, "signed"));
-	if (was_s && was_s < signed_s) /* what is due already is of a document of before */
+	if (was_s && was_s < signed_s) /* an older document already has something due */
 		signed_s = was_s;
 	json_object_set_new(due, "signed", json_integer(signed_s));
 	opens = json_object_get(due, "opens");
@@ -162,7 +162,9 @@ static bool has_lease(const struct docs *s)
 	return false;
 }
 
-/* A lease that went with its key did not expire: the policy's `tamper` does not act on it. */
+/*
+ * A lease that became void with its key did not expire: the policy's `tamper` does not act on it.
+ */
 static int take_root(struct docs *s, const char *bytes, size_t len, struct bwl_err *e)
 {
 	int r = bwl_memory_next_root(s->m, bytes, len, e);

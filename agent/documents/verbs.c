@@ -10,7 +10,7 @@
 #include "part.h"
 #include "policy_order.h"
 
-#define WAIT_NS 100000000000ULL /* what is not in force then is not waited for */
+#define WAIT_NS 100000000000ULL /* the longest time that a client waits for its document */
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
@@ -34,7 +34,7 @@ void docs_answer_unsettled(int fd)
 	docs_answer(fd, &e);
 }
 
-/* A copy: what was mapped of a memfd is not to be kept. */
+/* A copy: the mapping of the memfd is not kept. */
 static int bytes_of(const json_t *ask, int doc, char **ret, size_t *ret_len, struct bwl_err *e)
 {
 	const json_t *size = json_object_get(ask, "size");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Closing documents that the newest signed time names, and that have not come here: see docs.h. */
+/*
+ * Closing documents that the newest signed time names and that have not arrived here: see docs.h.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +10,9 @@
 #include "signed/envelope.h"
 #include "signed/payload.h"
 
-/* An earlier bwlimitd did not keep its bytes: then it says nothing until the next minute. */
+/*
+ * NULL if an earlier bwlimitd did not keep its bytes: nothing is known then until the next minute.
+ */
 static const struct docs_one *newest_time(const struct docs *s)
 {
 	const struct bwl_memory_item *item;
@@ -27,9 +31,9 @@ static bool is_digest(const struct bwl_digest *d, const uint8_t digest[32])
 }
 
 /*
- * What is of an epoch that is over is taken no more, and closes nothing. Another one of its name
- * does not count for it: it may close something else. One of before this was remembered does, as
- * then.
+ * A document of a past epoch is no longer taken, and closes nothing. Another document of the same
+ * name does not count for it: it may close something else. But if the memory does not say what the
+ * item closes (it was written by an earlier version), a newer one counts.
  */
 static bool is_here(const struct bwl_memory *m, const struct bwl_closing *c)
 {
@@ -52,8 +56,8 @@ static bool is_here(const struct bwl_memory *m, const struct bwl_closing *c)
 }
 
 /*
- * A document for a label went to the trays that had it then: a tray with a newer label was not
- * among them. A tray that had it then, and was enrolled anew with it since, is still owed it.
+ * A document for a label went to the trays that had the label then. A tray that got it later was
+ * not among them. A tray that had it then, and was enrolled again with it since, still needs it.
  */
 static bool is_for(const struct bwl_memory *m, const struct bwl_closing *c)
 {
@@ -87,7 +91,7 @@ size_t docs_missing(const struct docs *s, char (*ret)[DOCS_KEY], size_t most)
 	if (theirs > ours && n++ < most)
 		snprintf(ret[n - 1], DOCS_KEY, "root, version %" PRIu64, theirs);
 	/*
-	 * A controller that judged by an earlier root may name documents that this root's people
+	 * A controller that still has an earlier root may name documents that this root's people
 	 * did not sign.
 	 */
 	if (theirs && theirs < ours)
@@ -108,8 +112,8 @@ void docs_mind_whole(struct docs *s)
 	uint64_t theirs = time ? bwl_payload_number(time->d.body, "root") : 0;
 
 	/*
-	 * From a controller that does not have this root yet the time says nothing about closing
-	 * documents: it makes nothing fresh.
+	 * If the controller does not have this root yet, its time says nothing about closing
+	 * documents: it does not count as complete.
 	 */
 	if (theirs && theirs < bwl_root_terms(bwl_memory_root(s->m))->version)
 		return;

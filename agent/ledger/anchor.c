@@ -16,7 +16,7 @@
 #define LOOSE_RETRY_NS (60 * SECOND)
 #define REPEAT_NS (600 * SECOND)
 #define CREDIT 24 /* raises that may be saved up */
-#define KEY "tpm" /* the ledger's row: no limit is called so */
+#define KEY "tpm" /* key of the ledger's row; no limit has this name */
 
 enum step {
 	UNKNOWN, /* the TPM must be queried */
@@ -32,16 +32,16 @@ struct anchor {
 	uint64_t every_ns;
 	char tcti[100];
 	enum step step;
-	bool proven, is_new; /* proven: this ledger is the one the TPM knows */
-	bool loose;          /* it was LOOSE, and what is released does not wait for another look */
-	bool unsaved;        /* the row may not be on disk: no raise before it is */
-	bool binding;        /* the TPM may not have the counter yet */
-	bool took_over;      /* the counter's past was unknown */
+	bool proven, is_new; /* proven: this ledger is the one that the TPM knows */
+	bool loose;     /* it was LOOSE, so releases do not wait for the TPM to be queried again */
+	bool unsaved;   /* the row may not be on disk: no raise until it is */
+	bool binding;   /* the TPM may not have the counter yet */
+	bool took_over; /* the counter's past was unknown */
 	void (*follow)(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, void *arg);
 	void *follow_arg;
 	uint8_t tag[TPM_TAG];
-	uint64_t epoch, count; /* on disk; in the TPM as far as we know: epoch, or one less */
-	char era[LEDGER_ERA];  /* in which this process raised it */
+	uint64_t epoch, count; /* on disk; in the TPM as far as we know: epoch or one less */
+	char era[LEDGER_ERA];  /* the maps in which this process raised it */
 	uint64_t seq, wrote_ns, raised_ns, raises;
 	uint64_t credit_ns, credit_at_ns;
 	uint64_t asked_ns, again_ns;
@@ -134,7 +134,7 @@ static const struct ledger_row *row_of(const struct ledger *l)
 	return ledger_at(l, at);
 }
 
-/* A ledger without a volume has nothing that could be old. */
+/* A ledger without volumes contains nothing that could be old. */
 static bool is_empty(const struct ledger *l)
 {
 	return ledger_count(l) - (ledger_find(l, KEY) >= 0) == 0;
@@ -160,7 +160,7 @@ static int write_row(struct anchor *a, struct ledger *l, const char *era, struct
 	return err;
 }
 
-/* While the TPM is at it. */
+/* The result while the TPM works on a request. */
 static int meanwhile(const struct anchor *a)
 {
 	return a->proven || a->loose ? 0 : -EINPROGRESS;
@@ -177,7 +177,7 @@ static void tell(struct anchor *a, const char *text, const char *then)
 	agent_log(LOG_ALERT, "tpm", "%s; %s", text, then);
 }
 
-/* The TPM does not answer, or not as it should. */
+/* The TPM does not answer, or answers with an error. */
 static int unanswered(struct anchor *a, const struct ledger *l, const struct bwl_err *why)
 {
 	a->again_ns = bwl_now_ns() + RETRY_NS;
@@ -234,7 +234,7 @@ static int start_raise(struct anchor *a, struct ledger *l, struct bwl_err *e)
 	return meanwhile(a);
 }
 
-/* On disk first; the counter follows. */
+/* On disk first, then in the counter. */
 static int raise_epoch(struct anchor *a, struct ledger *l, const char *era, struct bwl_err *e)
 {
 	int r;
@@ -258,7 +258,7 @@ static int held(struct anchor *a, uint64_t raised_ns)
 	return 0;
 }
 
-/* Nothing in this ledger to believe or not: it takes the counter as it is, or makes one. */
+/* This ledger has nothing that could be old: it adopts the counter as it is, or makes one. */
 static int bind_new(struct anchor *a, struct ledger *l, const struct tpm_state *s, const char *era,
 		    struct bwl_err *e)
 {
@@ -272,7 +272,8 @@ static int bind_new(struct anchor *a, struct ledger *l, const struct tpm_state *
 		return bwl_fail(e, EIO, "no random numbers");
 	if (s->has_index && !strcmp(a->era, era)) {
 		/*
-		 * A ledger set aside while we run: what came before this boot is refused already.
+		 * The ledger was set aside while we run: ledgers from before this boot are already
+		 * refused.
 		 */
 		int r;
 
@@ -344,7 +345,7 @@ static int decide(struct anchor *a, struct ledger *l, const struct tpm_state *s,
 	return strcmp(row->era, era) ? raise_epoch(a, l, era, e) : held(a, row->at_ns);
 }
 
-/* The count is the TPM's, if it is what we wanted: then nobody else raised it. */
+/* If the count is what we wanted, it is ours: nobody else raised the counter. */
 static int on_raised(struct anchor *a, struct ledger *l, const struct tpm_state *s, const char *era,
 		     struct bwl_err *e)
 {
@@ -366,7 +367,10 @@ static int on_raised(struct anchor *a, struct ledger *l, const struct tpm_state 
 	}
 	if (r)
 		return r;
-	/* A raise that was made good was another era's. */
+	/*
+	 * The raise may have completed one that an earlier era began: then this era still needs its
+	 * own.
+	 */
 	return strcmp(row_of(l)->era, era) ? raise_epoch(a, l, era, e) : held(a, a->wrote_ns);
 }
 
@@ -384,12 +388,12 @@ static int await(struct anchor *a, struct ledger *l, const char *era, struct bwl
 	if (r)
 		return unanswered(a, l, &why);
 	r = a->step == LOOKING ? decide(a, l, &s, era, e) : on_raised(a, l, &s, era, e);
-	if (r && r != -EINPROGRESS) /* of the ledger: all over again */
+	if (r && r != -EINPROGRESS) /* an error of the ledger: begin again */
 		a->step = UNKNOWN;
 	return r;
 }
 
-/* Two raises for every_ns on average: one by the clock, one for what is spent fast. */
+/* On average two raises per every_ns: one by the clock, one for fast spending. */
 static bool is_due(struct anchor *a, const struct ledger *l, bool much, uint64_t now)
 {
 	a->credit_ns += 2 * (now - a->credit_at_ns);
@@ -406,7 +410,7 @@ static int look_after(struct anchor *a, struct ledger *l, const char *era, bool 
 {
 	uint64_t now = bwl_now_ns();
 	bool due = is_due(a, l, much, now);
-	int r = 0; /* of the ledger: releases_run() will see the same */
+	int r = 0; /* only ledger errors: releases_run() will meet them too */
 
 	if (now >= a->again_ns && a->epoch != a->count) {
 		r = start_raise(a, l, e);
@@ -416,7 +420,7 @@ static int look_after(struct anchor *a, struct ledger *l, const char *era, bool 
 		if (r)
 			a->step = UNKNOWN;
 	}
-	/* So that an old copy never gives back what was spent for longer than this. */
+	/* An old copy must never give back what was spent during a longer time than this. */
 	if (!r && a->epoch != a->count && bwl_now_ns() - a->wrote_ns > 2 * a->every_ns) {
 		tell(a, "the ledger's counter could not be raised for too long",
 		     "no more volume is released until the TPM answers");

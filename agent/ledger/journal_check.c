@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Old or not: see journal_check.h. A row of the ledger has the head of the journal, and follows it
- * within a second; `bound` in the journal's folder has it too, with the counter's epoch, for
- * attach, which reads no ledger.
+ * Is the journal an old copy? See journal_check.h. A row of the ledger has the head of the journal,
+ * and follows it within a second. The file `bound` in the journal's folder has it too, with the
+ * counter's epoch, for attach, which does not read the ledger.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define WAIT_NS (5 * SECOND)
 #define REPEAT_NS (600 * SECOND)
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
-#define KEY "journal" /* the ledger's row: no limit is called so */
+#define KEY "journal" /* key of the ledger's row; no limit has this name */
 
 _Static_assert(BWL_JOURNAL_TAG == TPM_TAG, "a counter's tag");
 
@@ -51,7 +51,10 @@ static void bind_to(struct judge *g, const struct bwl_journal_bound *b)
 	tell(g, text, "after a reboot everything is closed, unless the journal is bound by then");
 }
 
-/* What is bound to the epoch before. Anything else is judged first. */
+/*
+ * Moves the binding to the new epoch, if it is bound to the previous one. Anything else is judged
+ * first.
+ */
 static void write_bound(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, void *arg)
 {
 	struct bwl_journal_bound b;
@@ -123,7 +126,10 @@ static bool is_old(const struct judge *g, const struct anchor *a, const struct l
 	return true;
 }
 
-/* Nobody can have granted since it was refused: an attach that had read it before used it. */
+/*
+ * Nobody can have granted anything since the refusal. A new generation means that an attach had
+ * read the journal before it was refused.
+ */
 static void close_again(struct judge *g)
 {
 	uint32_t now = LOAD(g->pins->ctl->generation);
@@ -134,7 +140,10 @@ static void close_again(struct judge *g)
 	g->refused_at = now;
 }
 
-/* Anything may have been closed since. The next one begins above all that was known of this one. */
+/*
+ * Anything may have been closed since the copy was made. The next journal's numbers begin above all
+ * that were known of this one.
+ */
 static void refuse(struct judge *g, const struct ledger_row *row, struct bwl_journal_bound *b,
 		   const char *why)
 {
@@ -178,12 +187,12 @@ static int judge(struct judge *g, struct anchor *a, struct ledger *l, const char
 	memcpy(b.digest, j.digest, sizeof(b.digest));
 	bwl_journal_free(&j);
 	if (j.state != BWL_JOURNAL_OK && bwl_journal_is_unjudged(g->pins)) {
-		refuse(g, row, &b, j.why); /* attach went by it */
+		refuse(g, row, &b, j.why); /* attach has relied on it */
 	} else if (j.state != BWL_JOURNAL_OK) {
 		close_again(g);
 		if (!row)
 			return 0;
-		b.seq = row->spent; /* what comes in its place begins above */
+		b.seq = row->spent; /* the next journal's numbers begin above this */
 		memcpy(b.digest, row->slice, sizeof(b.digest));
 	} else if (is_old(g, a, row, &b, why)) {
 		refuse(g, row, &b, why);
@@ -191,7 +200,7 @@ static int judge(struct judge *g, struct anchor *a, struct ledger *l, const char
 	return record(g, l, era, &b, e);
 }
 
-/* Closed by attach, and the TPM has not answered. */
+/* Everything was closed by attach, and the TPM has not answered yet. */
 static void say_waiting(struct judge *g)
 {
 	if (g->judged || !bwl_journal_is_unjudged(g->pins))

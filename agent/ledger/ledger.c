@@ -12,7 +12,7 @@
 #include "ledger.h"
 #include "seq.h"
 
-#define BUSY_MS 2000 /* a person who reads the file may hold it that long */
+#define BUSY_MS 2000 /* a person who reads the file may keep it locked that long */
 #define VERSION 1
 #define SUM 16
 
@@ -23,7 +23,7 @@ struct ledger {
 	uint64_t seq, total; /* total: of the rows' checksums */
 	struct ledger_row *row;
 	uint64_t *sum; /* by row: its part of total */
-	bool *unsaved; /* by row: the database may have it otherwise */
+	bool *unsaved; /* by row: it may differ in the database */
 	int n, room;
 	struct ledger_row *staged;
 	int nstaged, staged_room;
@@ -65,7 +65,7 @@ static void sum_meta(uint64_t seq, uint64_t total, uint64_t n, unsigned char sum
 	memcpy(sum, d, SUM);
 }
 
-/* Strings with nothing behind their end, so that equal rows have equal sums. */
+/* Clears what follows the strings' ends, so that equal rows have equal sums. */
 static void tidy_row(struct ledger_row *to, const struct ledger_row *from)
 {
 	struct ledger_row r = *from;
@@ -247,7 +247,10 @@ static int prepare(struct ledger *l, struct bwl_err *e)
 
 static int settings(struct ledger *l, struct bwl_err *e)
 {
-	/* One owner: no shared memory beside the log. Pages are small because commits are. */
+	/*
+	 * One process owns the database, so no shared memory is needed beside the log. Pages are
+	 * small because commits are small.
+	 */
 	return run(l,
 		   "PRAGMA page_size = 1024; PRAGMA locking_mode = EXCLUSIVE;"
 		   "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
@@ -457,8 +460,8 @@ static int write_meta(struct ledger *l, struct bwl_err *e)
 }
 
 /*
- * A failed commit may be on disk or not: its rows are written again with the next one, and nothing
- * relies on it until then.
+ * After a failed commit its rows may be on disk or not: they are written again with the next
+ * commit, and nothing relies on them until then.
  */
 int ledger_commit(struct ledger *l, struct bwl_err *e)
 {

@@ -12,8 +12,8 @@
 
 #define SECOND 1000000000ULL
 #define REPEAT_NS (600 * SECOND)
-#define KEY "signed"            /* the ledger's row: no limit is called so */
-enum { EPOCH, VERSION, GLASS }; /* its slices; spent: the memory's number */
+#define KEY "signed"            /* key of the ledger's row; no limit has this name */
+enum { EPOCH, VERSION, GLASS }; /* the row's slices; its `spent` has the memory's number */
 
 static struct bwl_memory_bound bound_of(const struct ledger_row *r)
 {
@@ -62,7 +62,7 @@ static bool is_unmoved(struct memory_check *c)
 	return same;
 }
 
-/* Names of inode and time were taken before: what changes meanwhile is read again. */
+/* The files' inodes and times were taken before: what changes during the reading is read again. */
 static void look(struct memory_check *c)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = NULL;
@@ -89,7 +89,7 @@ static void close_all(struct memory_check *c, const char *why)
 
 	bwl_enrolled_set(c->pins, BWL_ENROLLED | BWL_MEMORY_LOST);
 	if (!bwl_is_clamped(c->pins) && !bwl_clamp(c->pins) && !c->lost)
-		bwl_revoke(c->pins, NULL, NULL); /* the policy has no heartbeat */
+		bwl_revoke(c->pins, NULL, NULL); /* without a heartbeat there is no clamp */
 	if (c->lost && now - c->told_ns < REPEAT_NS)
 		return;
 	c->lost = true;
@@ -102,7 +102,7 @@ static void close_all(struct memory_check *c, const char *why)
 		  c->dir, why);
 }
 
-/* Two people have signed that this tray starts anew: the clamp is over, whatever caused it. */
+/* Two people have signed that this tray starts anew: the clamp ends, whatever caused it. */
 static void open_again(struct memory_check *c)
 {
 	struct bwl_err e = { 0 };

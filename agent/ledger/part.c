@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ledger's thread: it waits for the disk, and nothing waits for it. On any failure nothing more
- * is released, and the log says why.
+ * The ledger's thread: it waits for the disk, and nothing waits for it. After any failure nothing
+ * more is released, and the log says why.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,10 +25,10 @@
 struct ledger_part {
 	struct agent_thread thread;
 	const char *state_dir;
-	_Atomic uint64_t busy_since; /* 0: it is not waiting for the disk */
-	bool told_stuck;             /* main thread */
+	_Atomic uint64_t busy_since; /* 0: it does not wait for the disk */
+	bool told_stuck;             /* main thread only */
 	/* thread */
-	struct bwl_pins *pins; /* which outlive it */
+	struct bwl_pins *pins; /* they outlive the part */
 	struct ledger *ledger;
 	struct releases *releases;
 	struct anchor *anchor;
@@ -105,7 +105,7 @@ static void note_pace(struct ledger_part *v, uint64_t took_ns)
 	}
 }
 
-/* Is this the ledger that the TPM knows? Told to bwlimit-ctl by a flag. */
+/* Is this the ledger that the TPM knows? A flag tells bwlimit-ctl. */
 static int look_at_anchor(struct ledger_part *v, struct bwl_err *e)
 {
 	int r = anchor_run(v->anchor, v->ledger, v->era,
@@ -123,7 +123,7 @@ static int look_at_anchor(struct ledger_part *v, struct bwl_err *e)
 	return r;
 }
 
-/* One look; how long to wait for the next. */
+/* Looks once. Returns how long to wait for the next look. */
 static uint64_t step(struct ledger_part *v)
 {
 	struct bwl_err e = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Raising, and for windows lowering, the releases: see release.h. */
+/* Raises the releases, and lowers those of windows: see release.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "release_adopt.h"
 
 #define SECOND 1000000000ULL
-#define BUSY_NS 2000000ULL    /* looks are so far apart at least, */
-#define ACTIVE_NS 20000000ULL /* at most while something is being spent, */
-#define IDLE_NS 100000000ULL  /* and when nothing is */
+#define BUSY_NS 2000000ULL    /* minimum between two looks */
+#define ACTIVE_NS 20000000ULL /* maximum while something is being spent */
+#define IDLE_NS 100000000ULL  /* maximum while nothing is */
 #define LOWER_NS (10 * SECOND)
-#define REFRESH_NS (60 * SECOND) /* windows: slices turn, rows follow at most so often */
+#define REFRESH_NS (60 * SECOND) /* windows: slices turn; a row is refreshed at most this often */
 
 uint64_t releases_lead(uint64_t volume, uint64_t bytes_per_s, uint64_t burst)
 {
@@ -81,7 +81,7 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 	if (m->n == m->room) {
 		t = reallocarray(m->t, m->room ? 2 * m->room : 64, sizeof(*t));
 		if (!t) {
-			m->has_list = false; /* the next look begins again */
+			m->has_list = false; /* the next look begins the list again */
 			return;
 		}
 		m->room = m->room ? 2 * m->room : 64;
@@ -137,9 +137,9 @@ static int list(struct releases *m, struct bwl_err *e)
 }
 
 /*
- * Not while the policy is being changed: the writer holds accounts full meanwhile, and a full
- * account would be written, and released, as spent. Entries of the previous list keep their
- * accounts, and continue.
+ * Not while the policy is being changed: the writer then holds accounts full, and a full account
+ * would be written, and released, as spent. Entries of the previous list keep their accounts and
+ * continue.
  */
 static int scan(struct releases *m, struct bwl_err *e)
 {
@@ -149,10 +149,10 @@ static int scan(struct releases *m, struct bwl_err *e)
 		return 0;
 	if (still < 0)
 		return bwl_fail(e, -still, "cannot lock %s: %s", m->pins->dir, strerror(-still));
-	return bwl_is_held(m->pins) ? 0 : list(m, e); /* he was killed: reconcile.c */
+	return bwl_is_held(m->pins) ? 0 : list(m, e); /* by a killed writer: reconcile.c */
 }
 
-/* part: of the lead, in quarters, below which it is due. */
+/* part: how many quarters of the lead must be left; with less it is due. */
 static bool is_due(struct releases *m, struct tracked *t, unsigned part)
 {
 	uint64_t released = released_read(m, t), used = used_of(m, t);
@@ -183,7 +183,8 @@ static int stage(struct releases *m, struct ledger *l, struct tracked *t, uint64
 }
 
 /*
- * A release that somebody else wrote meanwhile (for example for a new owner of the state) is right.
+ * If somebody else has written the release meanwhile (for example for a new owner of the state),
+ * that one is right.
  */
 static void release(struct releases *m, struct tracked *t, __u64 was)
 {
@@ -209,7 +210,7 @@ static int raise_due(struct releases *m, struct ledger *l, struct bwl_err *e)
 	was = calloc(m->n, sizeof(*was));
 	if (!was)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	/* One commit for all, also for those that would be due soon: fewer writes. */
+	/* One commit for all of them, including those that will be due soon: fewer writes. */
 	for (i = 0; !r && i < m->n; i++) {
 		struct tracked *t = &m->t[i];
 
@@ -224,7 +225,7 @@ static int raise_due(struct releases *m, struct ledger *l, struct bwl_err *e)
 
 		if (!t->due)
 			continue;
-		release_of(m, t)->unknown_bytes = 0; /* the row has it as spent from here on */
+		release_of(m, t)->unknown_bytes = 0; /* from now on the row has it as spent */
 		t->no_row = false;
 		release(m, t, was[i]);
 	}
@@ -234,9 +235,9 @@ static int raise_due(struct releases *m, struct ledger *l, struct bwl_err *e)
 }
 
 /*
- * A window's total falls as slices expire, and its row must not keep what was once spent for ever:
- * a reboot would lose that much. First the release, then the row; in between nothing passed the
- * release.
+ * A window's total falls as slices expire, and its row must not keep for ever what was once spent:
+ * a reboot would lose that much. The release is lowered first, then the row; in between nothing
+ * passes beyond the release.
  */
 static int lower(struct releases *m, struct ledger *l, uint64_t now, struct bwl_err *e)
 {
@@ -259,7 +260,7 @@ static int lower(struct releases *m, struct ledger *l, uint64_t now, struct bwl_
 		if (t->due)
 			release(m, t, released);
 		else if (left && now - t->wrote_ns > REFRESH_NS && now - t->wrote_ns > t->slice_ns)
-			t->due = true; /* its slices have other ages now */
+			t->due = true; /* its slices are older now */
 		n += t->due;
 	}
 	if (!n)
@@ -280,7 +281,7 @@ static int lower(struct releases *m, struct ledger *l, uint64_t now, struct bwl_
 	return r ? r : ledger_commit(l, e);
 }
 
-/* Until the fastest of those being spent may be due. */
+/* When the fastest of the accounts being spent may be due. */
 static uint64_t next_look(struct releases *m)
 {
 	uint64_t ns = IDLE_NS, used, released, room, due;

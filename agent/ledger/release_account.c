@@ -11,10 +11,10 @@ int releases_grace(struct releases *m, struct bwl_err *e)
 	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;
 	int r;
 
-	/* Ends in synchronize_rcu(), under which programs run (kernel >= 4.20). */
+	/* Ends in synchronize_rcu(): programs run under RCU (kernel >= 4.20). */
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		return 0;
-	/* nohz_full: as a writer does, under the lock */
+	/* not possible with nohz_full: do what a writer does, under the lock */
 	r = bwl_pins_open(m->pins->dir, true, &p, e);
 	if (r)
 		return r;
@@ -42,7 +42,7 @@ void window_ages(const struct releases *m, const struct tracked *t, uint64_t now
 	memset(age, 0, LEDGER_SLICES * sizeof(*age));
 	newest = turn & BWL_TURN_SLICE_MASK;
 	if ((turn & ~BWL_TURN_LOCK) >> BWL_TURN_EPOCH_SHIFT != (t->epoch & 0x7f) || newest > now)
-		newest = now; /* of slices of another length: they count as new */
+		newest = now; /* the slices had another length: they count as new */
 	for (i = 0; i < BWL_SLICES_KEPT; i++) {
 		if (slice[i] >> 63)
 			continue;

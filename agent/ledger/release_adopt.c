@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * After a reboot the maps are new, and a volume starts spent because they know nothing of its past.
- * The ledger does: the account becomes what its row says, plus what passed in these maps.
+ * After a reboot the maps are new, and a volume starts as spent because they know nothing of its
+ * past. The ledger knows it: the account becomes what its row says, plus what passed in these maps.
  *
- *   1  the release is closed, and nobody is on the way past it
- *   2  the row is written with the account it is to be, marked pending
+ *   1  the release is closed, and no packet is on its way past it
+ *   2  the row is written with the account's future value, marked pending
  *   3  the account is set, and is known from then on
- *   4  the next commit takes `pending` away and raises the release (release.c)
+ *   4  the next commit clears `pending` and raises the release (release.c)
  *
- * Killed anywhere, it begins again: before 2 nothing has changed, after it nothing passed.
+ * After a kill at any point it begins again: before 2 nothing has changed, after it nothing passed.
  */
 #include <string.h>
 #include <syslog.h>
@@ -31,7 +31,7 @@ static bool is_other(const struct releases *m, const struct tracked *t,
 	return strcmp(row->era, m->era) || row->pending || release_of(m, t)->unknown_bytes;
 }
 
-/* The account's bytes without those that stand there because nothing was known. */
+/* The account's bytes, without those that were put there because nothing was known. */
 static void known_ages(const struct releases *m, const struct tracked *t, uint64_t now,
 		       uint64_t age[LEDGER_SLICES])
 {
@@ -60,7 +60,7 @@ static struct ledger_row target_of(const struct releases *m, const struct tracke
 	}
 	known_ages(m, t, now, r.slice);
 	fed = sum(was->slice);
-	/* Uncounted time does not age a slice: it is as old as it was then. */
+	/* Time without counting does not age a slice: it stays as old as it was. */
 	if (was->slice_ns == t->slice_ns && fed <= was->spent) {
 		for (i = 0; i < LEDGER_SLICES; i++)
 			r.slice[i] += was->slice[i];
@@ -73,9 +73,9 @@ static struct ledger_row target_of(const struct releases *m, const struct tracke
 }
 
 /*
- * Nobody else writes it: a packet that reads a closed release leaves the window as it is
- * (bwl_limit_volume()), and releases_grace() has waited for those that had read another. A lock bit
- * that is set is of one who died.
+ * Nobody else writes the window: a packet that reads a closed release leaves it as it is
+ * (bwl_limit_volume()), and releases_grace() has waited for packets that had read an open one. A
+ * lock bit that is set was left by a process that died.
  */
 static void fill_window(struct bwl_window *w, const struct tracked *t, const struct ledger_row *row)
 {
@@ -106,7 +106,7 @@ static void put_in_maps(struct releases *m, struct tracked *t, const struct ledg
 		  t->key, (unsigned long long)row->spent);
 }
 
-/* In these very maps a row is never behind its release: it would be an old copy's. */
+/* Within the same maps a row is never behind its release: if it is, the ledger is an old copy. */
 static int check(const struct releases *m, const struct tracked *t, const struct ledger_row *row,
 		 struct bwl_err *e)
 {

@@ -37,7 +37,7 @@ static int write_record(int fd, uint64_t seq)
 	struct record r;
 
 	make(&r, seq);
-	errno = EIO; /* where it is written in part */
+	errno = EIO; /* for a partial write */
 	return pwrite(fd, &r, sizeof(r), (off_t)(seq % 2) * SECTOR) == sizeof(r) ? 0 : -errno;
 }
 
@@ -53,7 +53,7 @@ int ledger_seq_write(int fd, uint64_t seq, struct bwl_err *e)
 static int begin(int fd, const char *dir, struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = write_record(fd, 1); /* the file's whole length */
+	int r = write_record(fd, 1); /* gives the file its full length */
 
 	if (!r)
 		r = write_record(fd, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compares what an uplink reports as sent with what was let out by it: what its last gate passed,
+ * Compares what an uplink reports as sent with what we let out there: what its last gate passed,
  * and what XDP sent, which no gate sees. An excess has bypassed both (AF_XDP, a packet socket that
- * bypasses queues, RDMA), or used the same port without the DPU's kernel, which only the port's own
- * counters show.
+ * bypasses queues, RDMA), or has used the same port without the DPU's kernel; that shows only in
+ * the port's own counters.
  *
  * On a separate thread, because a driver may query its firmware. meter.c judges.
  *
@@ -23,14 +23,14 @@
 #include "parts.h"
 #include "thread.h"
 
-#define LOOK_NS 1000000000ULL /* never sooner: the meter counts looks for seconds */
+#define LOOK_NS 1000000000ULL /* never sooner: the meter takes each look for a second */
 #define FRAME_BYTES 22        /* FCS 4, and 42 bytes of ARP become 60 */
-/* 14 + 8 of tags, 40 + 8 + 16 of ESP in UDP, 40 + 60 inside, 33 behind */
+/* 14 + 8 for tags; 40 + 8 + 16 for ESP in UDP; 40 + 60 inside it; 33 at the end */
 #define SEGMENT_BYTES 224
 #define ESP_BYTES 128
-#define CONTROL_BYTES 64 /* a frame of MAC control, pause for one */
+#define CONTROL_BYTES 64 /* a frame of MAC control, for example pause */
 
-/* Of mlx5; another driver's name for the same thing is another line. */
+/* mlx5's names. Another driver's name for the same counter would be another line. */
 enum counter { PHY_FRAMES, PHY_BYTES, CONTROL, RDMA_UNICAST, RDMA_MULTICAST, COUNTERS };
 static const char *const names[COUNTERS] = {
 	[PHY_FRAMES] = "tx_packets_phy",
@@ -40,7 +40,7 @@ static const char *const names[COUNTERS] = {
 	[RDMA_MULTICAST] = "tx_vport_rdma_multicast_packets",
 };
 
-/* In the order of reporting: the first of a reading represents the others. */
+/* In the order of reporting: the first one that is exceeded stands for the others. */
 enum meter { FRAMES, PORT_FRAMES, RDMA, BYTES, PORT_BYTES, METERS };
 static const char *const says[METERS] = {
 	[FRAMES] = "%.15s sent %llu frames that did not pass its last gate",
@@ -60,12 +60,12 @@ struct port {
 struct counters {
 	struct agent_thread thread;
 	struct bwl_pins *pins;
-	struct bwl_reason_count *count; /* of every CPU */
+	struct bwl_reason_count *count; /* one per CPU */
 	struct port port[BWL_MAX_PORTS];
 };
 
 struct out {
-	uint64_t frames, bytes; /* bytes: at most */
+	uint64_t frames, bytes; /* bytes: an upper bound */
 };
 
 static struct bwl_reason_count of_column(struct counters *t, unsigned port, unsigned column)
@@ -73,7 +73,7 @@ static struct bwl_reason_count of_column(struct counters *t, unsigned port, unsi
 	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_COLUMNS + column;
 	struct bwl_reason_count sum;
 
-	bwl_reason_at(t->pins, key, t->count, &sum); /* 0 where it cannot be read */
+	bwl_reason_at(t->pins, key, t->count, &sum); /* stays 0 if it cannot be read */
 	return sum;
 }
 
@@ -95,7 +95,7 @@ static struct out let_out(struct counters *t, unsigned port)
 	return o;
 }
 
-/* Attach and upgrade: there is no gate yet, or for a moment none. */
+/* During attach there is no gate yet; during an upgrade there is none for a moment. */
 static bool is_being_attached(struct counters *t, const struct port *o)
 {
 	int still;
@@ -139,11 +139,11 @@ static void look_at(struct counters *t, unsigned id, const struct bwl_dev *d)
 		return;
 	}
 	bwl_netdev_counters(d->name, own, COUNTERS); /* unavailable ones are not reported */
-	out = let_out(t, id);                        /* last */
+	out = let_out(t, id);                        /* read last */
 	if (own[CONTROL].found) {
 		/*
-		 * Among the port's frames (IEEE 802.3, 30.3.1.1.2 and 30.3.3.3), which mlx5 tells
-		 * as the device's.
+		 * Control frames are among the port's frames (IEEE 802.3, 30.3.1.1.2 and 30.3.3.3),
+		 * and mlx5 reports those as the device's.
 		 */
 		out.frames += own[CONTROL].value;
 		out.bytes += own[CONTROL].value * CONTROL_BYTES;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Frames that the last gate stopped: BWL_R_GATE of every uplink, and at the accept limit of each
- * peer that they were for (bwl_state.stopped). The programs count the peer first, and the reasons
- * are read first here: so frames that are counted for no peer belong to none.
+ * peer that they were addressed to (bwl_state.stopped). The programs count the peer first, and this
+ * reads the reasons first: so frames that are counted for no peer belong to none.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 #include "gate.h"
 
 #define SECOND_NS 1000000000ULL
-#define NAMED 4 /* of the peers, in the text */
+#define NAMED 4 /* peers named in the text */
 
 struct tamper_gate {
 	struct bwl_pins *pins;
-	struct bwl_reason_count *count; /* of every CPU */
-	uint32_t *was, *peer;           /* [max_peers]: stopped, low 32 bits; those it rose of */
+	struct bwl_reason_count *count; /* one per CPU */
+	uint32_t *was, *peer;           /* [max_peers]: stopped, low 32 bits; whose count rose */
 	uint64_t frames, named;         /* of all uplinks; of all peers */
-	uint64_t unnamed;               /* number of those without a peer that were acted on */
+	uint64_t unnamed;               /* frames without a peer that were acted on */
 	uint64_t said, said_ns;         /* frames at the last report */
 };
 
@@ -50,7 +50,7 @@ static uint64_t frames_now(struct tamper_gate *g, char *where, size_t size)
 	return sum;
 }
 
-/* Peers whose count rose, in g->peer; how much all rose. */
+/* Puts the peers whose count rose into g->peer. Returns by how much all of them rose. */
 static uint64_t look_at_peers(struct tamper_gate *g, unsigned *n)
 {
 	uint64_t sum = 0;
@@ -69,7 +69,7 @@ static uint64_t look_at_peers(struct tamper_gate *g, unsigned *n)
 	return sum;
 }
 
-/* Said once a second at most; acted on always. */
+/* Reported at most once a second; acted on every time. */
 static void sign(struct tamper_gate *g, unsigned npeers, const char *where)
 {
 	uint64_t now = bwl_now_ns();
@@ -103,7 +103,7 @@ void tamper_gate_look(struct tamper_gate *g)
 	if (frames == g->frames)
 		return;
 	g->named += look_at_peers(g, &n);
-	if (frames < g->frames) { /* other uplinks than before: from here on */
+	if (frames < g->frames) { /* the uplinks have changed: count from here */
 		g->frames = g->said = frames;
 		g->unnamed = frames - g->named;
 		return;

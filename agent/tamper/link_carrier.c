@@ -35,7 +35,7 @@ void tamper_port_close(struct tamper_port *x)
 	*x = (struct tamper_port){ 0 };
 }
 
-/* By name, but only if it is that device: sysfs may be of another network namespace. */
+/* By name, but only if it is the same device: sysfs may show another network namespace. */
 static bool open_port(struct tamper_port *x, const struct bwl_dev *d)
 {
 	BWL_AUTO_CLOSE int dir = -1, index = -1, count = -1;
@@ -49,7 +49,7 @@ static bool open_port(struct tamper_port *x, const struct bwl_dev *d)
 	index = open_in(dir, "ifindex");
 	if (index < 0 || !number(index, &ifindex) || ifindex != d->ifindex)
 		return false;
-	count = open_in(dir, "carrier_down_count"); /* kernel 4.16; takes no lock */
+	count = open_in(dir, "carrier_down_count"); /* since kernel 4.16; takes no lock */
 	if (count < 0 || !number(count, &x->was))
 		return false;
 	x->dir = bwl_take_fd(&dir);
@@ -84,7 +84,7 @@ enum tamper_loss tamper_port_look(struct tamper_port *x, const struct bwl_dev *d
 		x->retry_ns = bwl_now_ns() + SECOND_NS;
 		return TAMPER_KEPT;
 	}
-	if (!number(x->count, &now)) { /* gone: the kernel's news say so */
+	if (!number(x->count, &now)) { /* the device is gone: the kernel notifies of that */
 		tamper_port_close(x);
 		return TAMPER_KEPT;
 	}

@@ -28,8 +28,8 @@
 #define SECOND_NS 1000000000ULL
 #define NEIGHBOURS 256
 #define SENSORS 16
-#define SENSOR_DUTY 20              /* a sensor on a slow bus is read a twentieth of the time, */
-#define SENSOR_REST_NS 100000000ULL /* but ten times a second in any case */
+#define SENSOR_DUTY 20              /* a slow sensor is read for at most a twentieth of the time, */
+#define SENSOR_REST_NS 100000000ULL /* but in any case ten times a second */
 #define HWMON "/sys/class/hwmon/hwmon*/intrusion*_alarm"
 
 struct tamper {
@@ -44,7 +44,7 @@ struct tamper {
 		char path[100];
 	} sensor[SENSORS];
 	unsigned nsensors;
-	uint64_t sensors_ns, chassis_ns; /* when to look for sensors, and at them, again */
+	uint64_t sensors_ns, chassis_ns; /* when to search for sensors, and to read them, next */
 	bool intruded;
 	struct neighbour {
 		uint32_t ifindex;
@@ -68,7 +68,7 @@ static int port_of(const struct tamper *t, int ifindex)
 	return -1;
 }
 
-/* A host port that one of our tools sets down is no sign; one whose other end goes is. */
+/* A host port that one of our tools sets down is no sign; one whose other end is gone is. */
 static void lost(struct tamper *t, int i, bool is_set_down, bool is_gone)
 {
 	bool uplink = t->pins->dev[i].kind == BWL_PORT_UPLINK;
@@ -89,7 +89,7 @@ static void on_link(struct tamper *t, const struct nlmsghdr *h)
 
 	if (i < 0)
 		return;
-	/* where sysfs can be asked it was, and sooner */
+	/* if sysfs can be read, look_at_ports() has seen it earlier */
 	if (t->carrier[i] && !carrier && (gone || !t->port[i].ifindex))
 		lost(t, i, !gone && !(m->ifi_flags & IFF_UP), gone);
 	t->carrier[i] = carrier;
@@ -118,7 +118,7 @@ static int on_attr(const struct nlattr *a, void *arg)
 	return MNL_CB_OK;
 }
 
-/* Another MAC for an address of an uplink that had one; but not what the policy says of it. */
+/* A new MAC for a known address at an uplink is a sign, unless the policy gives that MAC. */
 static void on_neighbour(struct tamper *t, const struct nlmsghdr *h)
 {
 	const struct ndmsg *m = mnl_nlmsg_get_payload(h);
@@ -168,7 +168,7 @@ static int on_message(const struct nlmsghdr *h, void *arg)
 	return MNL_CB_OK;
 }
 
-/* All links as they are now, as news: at the start, and when news were lost. */
+/* Asks for all links, which arrive like news: at the start, and after news were lost. */
 static void ask_for_links(struct tamper *t)
 {
 	struct {
@@ -192,8 +192,7 @@ static void close_sensors(struct tamper *t)
 }
 
 /*
- * They come and go with their drivers; kept open, because finding them costs more than reading
- * them.
+ * Sensors come and go with their drivers. They are kept open: finding them costs more than reading.
  */
 static void find_sensors(struct tamper *t)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Performs the policy's `tamper` action for a sign, in the thread that detects it: the map, then
- * the kernel's SAs; nothing here waits for a disk, a log or charon. Those follow later
+ * Performs the policy's `tamper` action for a sign, in the thread that detects it: first the map,
+ * then the kernel's SAs. Nothing here waits for a disk, a log or charon: they come later
  * (deferred.c).
  */
 #include <pthread.h>
@@ -71,7 +71,7 @@ uint64_t agent_revoked_again_s(void)
 	return atomic_load(&revoked_again_s);
 }
 
-/* Nothing in the maps tells it. */
+/* A repeated closure leaves no trace in the maps. */
 static void note_again(enum bwl_action action)
 {
 	uint64_t now_s = (uint64_t)time(NULL);
@@ -82,9 +82,9 @@ static void note_again(enum bwl_action action)
 		atomic_store(&revoked_again_s, now_s);
 }
 
-static atomic_bool destroyed; /* by this process, or it is on its way */
+static atomic_bool destroyed; /* by this process, or about to be */
 
-/* Is what the action would close closed already? */
+/* Is everything that the action would close already closed? */
 static bool is_done(struct bwl_pins *p, enum bwl_action action, const struct agent_sign *s)
 {
 	const volatile struct bwl_ctl *c = p->ctl;
@@ -138,7 +138,7 @@ static bool is_ordered(const struct agent_sign *s)
 	return s->input == BWL_TAMPER_command || s->input == BWL_TAMPER_lease;
 }
 
-/* What has closed something is a line, and what somebody ordered. */
+/* A line is written for whatever has closed something, and for whatever somebody ordered. */
 static bool may_say(const struct agent_sign *s, bool done, uint64_t now,
 		    unsigned long long *ret_silent)
 {
@@ -174,7 +174,7 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 	if (done && quiet)
 		return false;
 	if (action == BWL_ACTION_CLAMP && !bwl_clamp(p))
-		action = BWL_ACTION_REVOKE; /* the policy has no heartbeat */
+		action = BWL_ACTION_REVOKE; /* without a heartbeat there is no clamp */
 	ends = action == BWL_ACTION_REVOKE || action == BWL_ACTION_REVOKE_PEER ||
 	       action == BWL_ACTION_DESTROY;
 	close_map(p, action, s);
