@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attaching and replacing. What is there is asked of the kernel: hook_query.c. */
+/* Attaches and replaces programs. hook_query.c asks the kernel what is attached. */
 #include <errno.h>
 #include <linux/if_link.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void pin_path(const struct bwl_hook_at *at, char path[BWL_LINK_PATH])
 	snprintf(path, BWL_LINK_PATH, "%s/links/%s_%s", at->pin_dir, at->prog, at->dev->name);
 }
 
-/* Our link on this very device, or -1. The link of a device that went away is unpinned. */
+/* Returns our link on this very device, or -1. The link of a device that is gone gets unpinned. */
 static int open_link(const struct bwl_hook_at *at, const char *path)
 {
 	struct bpf_link_info info = {};
@@ -45,7 +45,7 @@ static void fresh_path(const struct bwl_hook_at *at, char path[BWL_LINK_PATH])
 	snprintf(path, BWL_LINK_PATH, "%s/links/new_%s_%s", at->pin_dir, at->prog, at->dev->name);
 }
 
-/* Over a pin that is there: both links stand until the rename. */
+/* Over an existing pin: both links stay attached until the rename. */
 static int pin_link(const struct bwl_hook_at *at, int fd, const char *path, struct bwl_err *e)
 {
 	char fresh[BWL_LINK_PATH];
@@ -84,7 +84,7 @@ static int update_link(const struct bwl_hook_at *at, int fd, int prog_fd, struct
 			strerror(errno));
 }
 
-/* In front of whatever else is there. */
+/* Attaches in front of all other programs. */
 static int tcx_attach(const struct bwl_hook_at *at, int prog_fd)
 {
 	int type = at->hook == BWL_HOOK_INGRESS ? BWL_TCX_INGRESS : BWL_TCX_EGRESS;
@@ -122,13 +122,13 @@ static int clsact_detach(const struct bwl_hook_at *at, struct bwl_err *e)
 		 : 0;
 }
 
-/* Detached at once: by the last reference alone it would be some time after. */
+/* Detaches at once: dropping the last reference alone would take some time. */
 static int drop_link(const char *path, struct bwl_err *e)
 {
 	int fd = bpf_obj_get(path);
 
 	if (fd >= 0) {
-		bpf_link_detach(fd); /* refused for a device that is gone: nothing to do then */
+		bpf_link_detach(fd); /* refused if the device is gone: nothing to do then */
 		close(fd);
 	}
 	if (unlink(path) && errno != ENOENT)
@@ -157,7 +157,7 @@ static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w
 	bool filter;
 	int fd, r;
 
-	by_name.ctl_id = 0; /* a filter of an older set of maps is ours too: it is replaced */
+	by_name.ctl_id = 0; /* a filter of an older set of maps is ours, too, and is replaced */
 	filter = bwl_clsact_ours(&by_name, NULL);
 	pin_path(at, path);
 	r = settle_link(at, path, e);
@@ -256,8 +256,8 @@ static bool is_generic(const struct bwl_hook_at *at)
 }
 
 /*
- * The mode of a link stays when its program changes; another mode takes another link. Returns 1
- * when it does.
+ * Replacing its program keeps a link's mode; another mode needs another link. Returns 1 in that
+ * case.
  */
 static int xdp_update(const struct bwl_hook_at *at, const struct bwl_hook_want *w, int link_fd,
 		      struct bwl_err *e)
@@ -303,8 +303,8 @@ static int xdp_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *
 	if (way == BWL_XDP_KEEP && !s.attached)
 		return 1;
 	if (s.attached && !s.link_id && (way == BWL_XDP_AUTO || way == BWL_XDP_KEEP))
-		way = BWL_XDP_LIBXDP; /* without a link it came by libxdp */
-	/* XDP only drops early: while it is away TC enforces alone. */
+		way = BWL_XDP_LIBXDP; /* it has no link, so libxdp attached it */
+	/* XDP only drops early: without it TC enforces alone. */
 	r = bwl_hook_detach(way == BWL_XDP_NONE ? at : &by_name, e);
 	if (r || way == BWL_XDP_NONE)
 		return r;
@@ -313,7 +313,9 @@ static int xdp_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *
 	return xdp_create(at, w, path, why, e);
 }
 
-/* When nothing is at work on the hook: of the pins of its program, that of the one which is there.
+/*
+ * While nothing else changes the hook: of the two pins for its program, keeps the one that is
+ * attached.
  */
 static int settle_prog(const struct bwl_hook_at *at, struct bwl_err *e)
 {
@@ -352,7 +354,7 @@ int bwl_hook_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w,
 	return settled && r >= 0 ? settled : r;
 }
 
-/* By netlink: libxdp left it alone there, without its dispatcher, and it has no link. */
+/* By netlink: libxdp left the program alone there, without its dispatcher and without a link. */
 static int xdp_detach(const struct bwl_hook_at *at, const struct bwl_hook_state *s,
 		      struct bwl_err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether a program is ours, its tag, and its pins: see hook_tc.h. */
+/* Whether a program is ours, its tag and its pins: see hook_tc.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +49,7 @@ int bwl_hook_open_prog(const struct bwl_hook_at *at, uint32_t prog_id)
 
 	bwl_hook_prog_path(at, "", path[0]);
 	bwl_hook_prog_path(at, BWL_HOOK_NEW, path[1]);
-	/* of an earlier version, which had one pin for all devices */
+	/* earlier versions had one pin for all devices */
 	snprintf(path[2], sizeof(path[2]), "%s/progs/%s", at->pin_dir, at->prog);
 	for (i = 0; i < 3; i++) {
 		fd = bpf_obj_get(path[i]);
@@ -58,7 +58,10 @@ int bwl_hook_open_prog(const struct bwl_hook_at *at, uint32_t prog_id)
 		if (fd >= 0)
 			close(fd);
 	}
-	/* By name alone is asked for what older versions left unpinned, and what hides its pins. */
+	/*
+	 * Without ctl_id the name decides: for programs that older versions did not pin, or whose
+	 * pins are hidden.
+	 */
 	return at->ctl_id ? -1 : bpf_prog_get_fd_by_id(prog_id);
 }
 
@@ -119,7 +122,7 @@ bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[1
 
 	if (fd >= 0)
 		close(fd);
-	/* An earlier version pinned the links of generic XDP, and not its programs. */
+	/* Earlier versions pinned the links of generic XDP, but not its programs. */
 	return ok || (prog_id && fd < 0 && !at->ctl_id && linked_prog(at) == prog_id);
 }
 
@@ -128,7 +131,7 @@ int bwl_hook_offer(const struct bwl_hook_at *at, int prog_fd, struct bwl_err *e)
 	char fresh[BWL_LINK_PATH];
 
 	bwl_hook_prog_path(at, BWL_HOOK_NEW, fresh);
-	unlink(fresh); /* one that was refused */
+	unlink(fresh); /* left over from a program that was refused */
 	return bpf_obj_pin(prog_fd, fresh)
 		       ? bwl_fail(e, errno, "cannot pin %s: %s", fresh, strerror(errno))
 		       : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is at a hook, in whose order, and whether it is ours. */
+/* What is attached at a hook, in which order, and whether it is ours. */
 #include <errno.h>
 #include <linux/if_link.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "hook_tc.h"
 #include "libxdp.h"
 
-#define MAX_PROGS 64 /* the kernel's own bound for one tcx hook */
+#define MAX_PROGS 64 /* the kernel's own maximum for one tcx hook */
 
 static uint32_t pinned_link(const struct bwl_hook_at *at)
 {
@@ -39,7 +39,7 @@ static int query_tc(const struct bwl_hook_at *at, struct bwl_hook_state *ret, st
 	struct bwl_filter f;
 	int r;
 
-	/* Refused where there is no tcx: then nothing runs before the filters. */
+	/* Refused if the kernel has no tcx: then nothing runs before the filters. */
 	if (bpf_prog_query((int)at->dev->ifindex, (enum bpf_attach_type)type, 0, &flags, ids, &n))
 		n = 0;
 	for (i = 0; i < n; i++) {
@@ -61,7 +61,7 @@ static int query_tc(const struct bwl_hook_at *at, struct bwl_hook_state *ret, st
 	if (!ret->attached)
 		return 0;
 	ret->how = "clsact";
-	/* Of one priority the newest filter runs first: the handle decides nothing. */
+	/* Among filters of the same priority the newest runs first, whatever their handles are. */
 	ret->first = n == 0 && f.prog_id == ret->prog_id;
 	if (!ret->foreign_id && !ret->first)
 		ret->foreign_id = f.prog_id;
@@ -105,8 +105,7 @@ int bwl_hook_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, str
 
 	*ret = (struct bwl_hook_state){ .how = "none" };
 	snprintf(progs, sizeof(progs), "%s/progs", at->pin_dir);
-	if (access(progs, X_OK) && errno == EACCES) /* our programs could not be told from
-						     * foreign ones */
+	if (access(progs, X_OK) && errno == EACCES) /* ours cannot be told from foreign programs */
 		return bwl_fail(e, EACCES, "only root can see what is attached");
 	return at->hook == BWL_HOOK_XDP ? query_xdp(at, ret, e) : query_tc(at, ret, e);
 }

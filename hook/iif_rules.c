@@ -15,7 +15,7 @@ void bwl_lock_want(const struct bwl_pins *p, struct bwl_lock *ret)
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &p->dev[i];
 
-		if (d->kind == BWL_PORT_MANAGEMENT && *d->name) /* also one that is awaited */
+		if (d->kind == BWL_PORT_MANAGEMENT && *d->name) /* also if it is still awaited */
 			bwl_lock_add(ret, d->name, BWL_LOCK_MANAGEMENT);
 		else if (d->ifindex && d->kind == BWL_PORT_TUNNEL)
 			snprintf(ret->tunnel, sizeof(ret->tunnel), "%s", d->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See libxdp.h. What libxdp did is read back: it falls back without saying so. */
+/* See libxdp.h. The result is read back: libxdp falls back silently. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void quiet(void)
 	libxdp_set_print(keep_log);
 }
 
-#define FIRST 0 /* run_prio: others have 50 unless they say more or less */
+#define FIRST 0 /* run_prio: other programs have 50 unless they set it */
 
 int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool native, char *why,
 		      size_t size, struct bwl_err *e)
@@ -45,7 +45,7 @@ int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool
 	xdp_program__set_run_prio(p, FIRST);
 	r = xdp_program__attach(p, (int)at->dev->ifindex, native ? XDP_MODE_NATIVE : XDP_MODE_SKB,
 				0);
-	if (!r && bwl_hook_offer(at, xdp_program__fd(p), e)) { /* it was not loaded before */
+	if (!r && bwl_hook_offer(at, xdp_program__fd(p), e)) { /* libxdp has loaded it only now */
 		xdp_program__close(p);
 		return -EIO;
 	}
@@ -70,8 +70,8 @@ int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool
 #define DISPATCHER_PROGS 10 /* MAX_DISPATCHER_ACTIONS of xdp-tools */
 
 /*
- * Without CAP_SYS_ADMIN, by which libxdp opens programs: where it pins what its dispatcher calls,
- * in that order, in a folder that has the dispatcher's id in its name.
+ * For use without CAP_SYS_ADMIN, which libxdp needs to open programs: reads where libxdp pins what
+ * its dispatcher calls, in calling order, in a folder named after the dispatcher's id.
  */
 static void query_pins(const struct bwl_hook_at *at, struct bwl_hook_state *ret)
 {
@@ -109,7 +109,7 @@ int bwl_libxdp_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, s
 	(void)e;
 	quiet();
 	mp = xdp_multiprog__get_from_ifindex((int)at->dev->ifindex);
-	if (libxdp_get_error(mp)) { /* a foreign program alone: already in ret */
+	if (libxdp_get_error(mp)) { /* only a foreign program: it is already in ret */
 		query_pins(at, ret);
 		return 0;
 	}

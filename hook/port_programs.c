@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What must stand at a port, and a look whether it does: see port_programs.h. */
+/* What must be attached at a port, and a check of it: see port_programs.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +73,8 @@ int bwl_programs_on_port(const struct bwl_pins *p, const struct bwl_netdev *d, u
 	uint32_t id;
 	int r;
 
-	if (d->master && kind != BWL_PORT_MANAGEMENT) { /* ARP and ND go to the stack: a bridge
-							   would carry them on */
+	/* ARP and ND go to the stack: a bridge would forward them. */
+	if (d->master && kind != BWL_PORT_MANAGEMENT) {
 		bwl_fail(e, EBUSY, "%s belongs to a bridge or bond", d->name);
 		return bwl_hint(e, "ip link set %s nomaster", d->name);
 	}
@@ -82,7 +82,7 @@ int bwl_programs_on_port(const struct bwl_pins *p, const struct bwl_netdev *d, u
 		struct bwl_hook_at at = { p->dir, d, s[k].hook, s[k].prog, ctl_id };
 
 		if (s[k].hook == BWL_HOOK_XDP)
-			continue; /* an early drop only; TC enforces */
+			continue; /* XDP only drops early; TC enforces */
 		r = bwl_hook_query(&at, &st, e);
 		if (r)
 			return r;
@@ -131,7 +131,7 @@ int bwl_programs_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err 
 
 		for (k = 0; dev->ifindex && !r && k < n; k++) {
 			if (d[k].ifindex != dev->ifindex)
-				continue; /* one that is gone lets nothing pass */
+				continue; /* a device that is gone lets nothing pass */
 			r = bwl_programs_on_port(p, &d[k], dev->kind, ctl_id, e);
 			if (!r && p->ifport[dev->ifindex].v != i + 1)
 				r = bwl_fail(e, ENOENT, "the programs do not know port %s",
