@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * attach: host ports down, maps and programs, uplinks (last gate first), host ports' programs,
- * the tunnel device where there are encrypted peers, policy, a look at what the kernel has, host
- * ports up. Killed anywhere before the last step the host ports are down; after it everything is in
+ * attach: host ports down, maps and programs, uplinks (last gate first), host ports' programs, the
+ * tunnel device if there are encrypted peers, policy, a check of what the kernel has, host ports
+ * up. After a kill anywhere before the last step the host ports are down; after it everything is in
  * place. Running it again repairs.
  */
 #include <errno.h>
@@ -31,7 +31,10 @@
 #include "suspend.h"
 #include "tunnel.h"
 
-/* Modes shape and mark need a kernel and a qdisc that keep departure times, or they police. */
+/*
+ * Modes shape and mark need a kernel and a qdisc that keep departure times. Without them they
+ * police.
+ */
 static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *pol,
 			 const struct bwl_netdev *up)
 {
@@ -71,7 +74,7 @@ int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e)
 	return 0;
 }
 
-/* Ports of the policy file, where the command line names none. */
+/* The policy file's ports, if the command line names none. */
 static void ports_from_policy(struct bwl_attach *a, const struct bwl_policy *pol)
 {
 	size_t i;
@@ -157,7 +160,7 @@ int bwl_attach_forwarding(struct bwl_err *e)
 	return 0;
 }
 
-/* What was granted and edited since the file was applied is in the maps only: it stays. */
+/* What was granted and edited since the file was applied exists only in the maps: it stays. */
 static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_policy *pol,
 		   const struct bwl_journal *j, struct bwl_err *e)
 {
@@ -198,7 +201,7 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 	unsigned i;
 	int r = 0;
 
-	/* Programs on maps that no longer have pins: closed, then replaced or removed. */
+	/* Programs on maps that no longer have pins are closed, then replaced or removed. */
 	if (!l->reused)
 		r = bwl_scan_strays(l, a, e);
 	if (!r)
@@ -250,8 +253,8 @@ static void say_ignored(const struct bwl_load *l, const struct bwl_attach *a)
 }
 
 /*
- * Something else on the machine may raise a port that is to be down: then the programs drop all of
- * its frames. Of maps that had a policy before nothing is removed.
+ * Something else on the machine may set up a port that must be down: then the programs drop all of
+ * its frames. Maps that have had a policy are left as they are.
  */
 static void shut(const struct bwl_load *l)
 {
@@ -266,7 +269,7 @@ void bwl_attach_open(struct bwl_pins *p)
 {
 	__u32 was = BWL_CLOSED;
 
-	/* bwlimitd may judge in between. */
+	/* bwlimitd may judge the journal in between. */
 	while ((was == BWL_CLOSED || was == BWL_CLOSED_UNJUDGED) &&
 	       !__atomic_compare_exchange_n(&p->ctl->stop, &was,
 					    was == BWL_CLOSED ? BWL_RUN : BWL_UNJUDGED, false,
@@ -299,9 +302,9 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 		bwl_judge_journal(l->pins, &j);
 		r = attach_all(l, a, pol, host, up, &j, e);
 	}
-	if (!r) /* what was closed before the reboot, before anything opens */
+	if (!r) /* before anything opens: closes what was closed before the reboot */
 		bwl_journal_boot(l->pins, &j);
-	if (!r) /* bwlimitd may have refused it meanwhile */
+	if (!r) /* bwlimitd may have refused the journal meanwhile */
 		bwl_judge_again(l->pins, &j);
 	bwl_journal_free(&j);
 	if (!r)

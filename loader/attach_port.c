@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One port: its programs attached, then made known to them; and a look whether all are there. */
+/*
+ * One port: attaches its programs, then makes the port known to them; and checks whether all are
+ * attached.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +42,7 @@ static __u8 pacing(const struct bwl_netdev *d)
 	return yes ? BWL_DEV_FQ : 0;
 }
 
-/* From here on the programs know the port; before, they drop everything of it. */
+/* From here on the programs know the port. Before, they drop everything on it. */
 void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
 {
 	struct bwl_pins *p = l->pins;
@@ -65,7 +68,7 @@ static int generic_prog(void *arg, const char *prog, struct bwl_err *e)
 	return bwl_load_generic(arg, prog, e);
 }
 
-/* libxdp loads the copy, so each mode takes one of its own. */
+/* libxdp loads the copy, so each mode needs its own. */
 static int by_libxdp(const struct bwl_hook_at *at, void *arg, char *why, size_t size,
 		     struct bwl_err *e)
 {
@@ -95,7 +98,7 @@ int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct
 	bool bonded;
 	int r;
 
-	/* A bond would run it on its members, which the programs do not know. */
+	/* A bond would run XDP on its members, which the programs do not know. */
 	bonded = !strcmp(d->kind, "bond") && a->xdp != BWL_XDP_KEEP && a->xdp != BWL_XDP_GENERIC;
 	if (bonded)
 		w.xdp = BWL_XDP_NONE;
@@ -111,7 +114,7 @@ int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct
 			bwl_warn("%s: %s: %s", d->name, s[i].prog, why);
 		if (!r)
 			r = bwl_note_put(&at, why, e);
-		r = r > 0 ? 0 : r; /* replaced in the form that it had, and why */
+		r = r > 0 ? 0 : r; /* > 0: replaced in the form it had; why says so */
 	}
 	if (!r)
 		bwl_attach_register(l, d, kind);

@@ -14,11 +14,11 @@
 #include "tunnel.h"
 
 /*
- * Same layout, or one that only has more maps: new programs on the same maps, replaced one by one
- * in place, under traffic. Old and new programs charge the same state, so nothing is lost in
- * between. Where a map has another shape everything is stopped (reason `upgrade`) until all
- * programs are the new ones: relayout.h. What cannot be taken over is refused before anything is
- * touched.
+ * With the same layout, or one that only has more maps, new programs run on the same maps, and are
+ * replaced one by one, in place and under traffic. Old and new programs charge the same state, so
+ * nothing is lost in between. If a map has another shape everything is stopped (reason `upgrade`)
+ * until all programs are the new ones: relayout.h. What cannot be taken over is refused before
+ * anything is touched.
  */
 int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 {
@@ -49,7 +49,7 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 		if (dev->kind != BWL_PORT_MANAGEMENT)
 			r = bwl_attach_port(&l, a, &d, dev->kind, e);
 	}
-	if (!r) /* also where what is attached knows of no management */
+	if (!r) /* also if the attached maps know no management device */
 		r = bwl_attach_lock(&l, a, e);
 	if (!r)
 		r = bwl_attach_pin_progs(&l, e);
@@ -73,8 +73,8 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 }
 
 /*
- * Host ports go down before the first program goes away, and the maps stop being believed
- * before the first of them goes. With --open the ports come up again, last.
+ * Host ports go down before the first program is removed, and the maps are marked invalid before
+ * the first of them is removed. With --open the ports come up again, last.
  */
 int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 {
@@ -86,7 +86,7 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 	int r;
 
 	r = bwl_load_begin(a->dir, false, &l, e);
-	/* `down` may have set it. Of an attach that is only out of sight it stays. */
+	/* `down` may have set the rules. They stay if an attach exists that is only hidden. */
 	if (r == -ENOENT && bwl_hidden_look(a->dir, e) && !strcmp(e->id, "nothing-attached"))
 		bwl_lock_open(NULL);
 	if (r)

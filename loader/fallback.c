@@ -9,7 +9,7 @@
 #include "fallback.h"
 
 #define KEY_LEN 48
-#define MAX_NOTES 256 /* two programs on each of 64 ports, and room */
+#define MAX_NOTES 256 /* two programs on each of 64 ports, and some room */
 
 static void note_path(const char *dir, char path[240])
 {

@@ -76,7 +76,7 @@ int bwl_scan_strip(const struct bwl_load *l, const struct bwl_found *f, struct b
 	return r;
 }
 
-/* Pinned in this folder: not of another instance. */
+/* Is it pinned in this folder, and not by another instance? */
 static bool is_pinned_here(const struct bwl_load *l, const struct bwl_found *f)
 {
 	const struct bwl_attach_point *s;

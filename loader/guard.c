@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Devices come down by default; this keeps them down when something else sets them up. It is a
- * second line of defence: nothing that a host sends reaches another device anyway while the kernel
- * does not forward and every uplink has its last gate.
+ * Devices are kept down by default: this sets them down again when something else sets them up. It
+ * is a second line of defence: nothing that a host sends reaches another device anyway while the
+ * kernel does not forward and every uplink has its last gate.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "port_sysctl.h"
 
 /*
- * Opened each time, because attach may have made other maps. Those of the previous version count as
- * well.
+ * The maps are opened each time, because attach may have made new ones. Those of the previous
+ * version count as well.
  */
 static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d)
 {
@@ -65,13 +65,13 @@ static int look(const struct bwl_netdev *d, void *arg)
 		close_dev(d);
 	} else if (bwl_note_is_closed(dir, d)) {
 		close_dev(d);
-		if (!bwl_note_is_closed(dir, d)) /* `up` came in between */
+		if (!bwl_note_is_closed(dir, d)) /* `up` ran in between */
 			bwl_netdev_set_up(d->ifindex, true, NULL);
 	}
 	return 0;
 }
 
-/* A policy that cannot be read names no uplink: everything but management goes down. */
+/* If the policy cannot be read, no uplink is known: everything but management goes down. */
 static void ports_of(struct bwl_attach *a, struct bwl_policy **pol)
 {
 	struct bwl_err e = { 0 };
@@ -84,9 +84,9 @@ static void ports_of(struct bwl_attach *a, struct bwl_policy **pol)
 }
 
 /*
- * From boot on, before there is any program: devices other than management do not lead to the DPU,
- * up or not; nor do uplinks, where nothing yet keeps the wire away. Only if management is named:
- * otherwise nobody could reach the DPU.
+ * From boot on, before there are programs: only management devices lead to the DPU. Other devices
+ * do not, up or not; nor do uplinks, as nothing protects the DPU from the wire yet. This is done
+ * only if management is named: otherwise nobody could reach the DPU.
  */
 static void close_ways(const struct bwl_attach *a)
 {

@@ -17,19 +17,19 @@
 #define BPFFS "/sys/fs/bpf"
 #define PATH 256
 
-/* Where the pins should be. */
+/* The place where the pins should be. */
 struct place {
 	const char *dir;
-	bool is_bpf; /* what is there now is a BPF file system */
+	bool is_bpf; /* a BPF file system is there now */
 	dev_t dev;
 	char over[PATH];    /* the mount point that covers it; "": none */
-	char over_kind[32]; /* and its file system */
-	bool elsewhere;     /* process 1 has one there that we have not */
-	char ports[PATH];   /* with programs of ours: "hpf0 (bwl_tc_host), p0 (bwl_tc_gate)" */
-	bool has_rules;     /* by input device: of an attach, or of `down` */
+	char over_kind[32]; /* the file system of that mount */
+	bool elsewhere;     /* process 1 sees a BPF file system there that we do not see */
+	char ports[PATH];   /* ports with our programs: "hpf0 (bwl_tc_host), p0 (bwl_tc_gate)" */
+	bool has_rules;     /* rules by input device: from attach or from `down` */
 };
 
-/* The folder itself, or the nearest above it that is there. */
+/* The folder itself, or its nearest parent that exists. */
 static void look_at_folder(struct place *x)
 {
 	char path[PATH], *end;
@@ -54,7 +54,7 @@ static bool is_above(const char *mount, const char *dir)
 	return !strcmp(mount, "/") || (!strncmp(mount, dir, n) && (!dir[n] || dir[n] == '/'));
 }
 
-/* A line of proc_pid_mountinfo(5): a mount at or above the folder, false otherwise. */
+/* Parses a line of proc_pid_mountinfo(5). false: not a mount at or above the folder. */
 static bool one_mount(const char *line, const char *dir, dev_t *dev, char at[PATH], char kind[32])
 {
 	unsigned major, minor;
@@ -67,7 +67,7 @@ static bool one_mount(const char *line, const char *dir, dev_t *dev, char at[PAT
 	return is_above(at, dir);
 }
 
-/* The numbers of BPF file systems at or above the folder, as that process sees it. */
+/* The device numbers of BPF file systems at or above the folder, as that process sees them. */
 static unsigned bpf_mounts(const char *file, const char *dir, dev_t *ret, unsigned room)
 {
 	char *line = NULL, at[PATH], kind[32];
@@ -85,7 +85,7 @@ static unsigned bpf_mounts(const char *file, const char *dir, dev_t *ret, unsign
 	return n;
 }
 
-/* What is seen at the folder, where that is not the BPF file system below it. */
+/* Names what covers the folder if it is not the BPF file system that should be there. */
 static void name_cover(struct place *x)
 {
 	char *line = NULL, at[PATH], kind[32];
@@ -138,7 +138,7 @@ static void look_at_ports(struct place *x)
 	x->has_rules = bwl_lock_stands();
 }
 
-/* True: there are pins. */
+/* true: there are pins. */
 static bool look(const char *dir, struct place *ret)
 {
 	char path[PATH + 32];
@@ -146,7 +146,7 @@ static bool look(const char *dir, struct place *ret)
 	*ret = (struct place){ .dir = bwl_pin_dir(dir) };
 	snprintf(path, sizeof(path), "%s/maps/%s", ret->dir, bwl_pin_name(BWL_PIN_schema));
 	/*
-	 * A user who may not look into the folder is not root: its pins exist, and some are
+	 * A user who may not look into the folder is not root: pins exist, and some of them are
 	 * accessible.
 	 */
 	if (!access(path, F_OK) || errno == EACCES)
@@ -213,7 +213,7 @@ static int say_nothing(const struct place *x, struct bwl_err *e)
 static const struct {
 	const char *id;
 	int (*say)(const struct place *x, struct bwl_err *e);
-	bool attaches; /* attach continues: it is the first one, or the repair */
+	bool attaches; /* attach continues: it is the first attach, or a repair */
 } states[] = {
 	{ "nothing-attached", say_nothing, true },   { "bpffs-hidden", say_hidden, false },
 	{ "bpffs-elsewhere", say_elsewhere, false }, { "bpffs-missing", say_missing, false },
@@ -222,7 +222,9 @@ static const struct {
 
 static unsigned state_of(const struct place *x)
 {
-	/* A second BPF file system over the first is somebody's way to have one of his own. */
+	/*
+	 * Somebody may mount a second BPF file system over the first just to have a separate one.
+	 */
 	if (*x->over && (!x->is_bpf || *x->ports))
 		return 1;
 	if (x->elsewhere && *x->ports)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The journal against the TPM's counter, before a host port opens: see journal_check.h. */
+/* Compares the journal with the TPM's counter before a host port opens: see journal_check.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 _Static_assert(BWL_JOURNAL_TAG == TPM_TAG, "a counter's tag");
 
-/* BWLIMIT_TPM, as bwlimitd's unit has it for --tpm. */
+/* BWLIMIT_TPM is what bwlimitd's unit passes as --tpm. */
 static bool mode_is(const char *word)
 {
 	const char *env = getenv("BWLIMIT_TPM");
@@ -29,14 +29,14 @@ static bool put_off(const char *why)
 	return false;
 }
 
-/* Maps that an attach before us filled may have gone by it. */
+/* An earlier attach may have filled the maps according to this journal. */
 static void close_all(struct bwl_pins *p)
 {
 	bwl_journal_stop(p);
 	bwl_revoke(p, NULL, NULL);
 }
 
-/* Marks it as cut, for all later readers. */
+/* Marks the journal as cut, for everybody who reads it later. */
 static bool refuse(struct bwl_pins *p, const char *dir, struct bwl_journal *j, const char *why)
 {
 	struct bwl_err e = { 0 };
@@ -50,7 +50,7 @@ static bool refuse(struct bwl_pins *p, const char *dir, struct bwl_journal *j, c
 	return true;
 }
 
-/* false: not here. */
+/* false: it cannot be judged here. */
 static bool judge(struct bwl_pins *p, const char *dir, struct bwl_journal *j)
 {
 	struct bwl_journal_bound b;
@@ -83,7 +83,7 @@ void bwl_judge_journal(struct bwl_pins *p, struct bwl_journal *ret)
 	bwl_journal_look(dir, ret);
 	if (put_off_before && ret->state != BWL_JOURNAL_OK && ret->state != BWL_JOURNAL_OFF)
 		close_all(p);
-	bwl_journal_unjudged(p); /* maps that were open know what was closed, and stay open */
+	bwl_journal_unjudged(p); /* running maps know what was closed, and stay open */
 	if (ret->state != BWL_JOURNAL_OK || mode_is("none") || !bwl_journal_is_unjudged(p) ||
 	    judge(p, dir, ret))
 		bwl_journal_judged(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loading the object and pinning its maps. */
+/* Loads the object and pins its maps. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "reclose.h"
 #include "../maps/layout.h"
 
-/* Do these maps know of a tunnel device? */
+/* Do these maps have a tunnel device? */
 static bool pinned_tunnel(const struct bwl_relayout *x)
 {
 	struct bwl_ctl c = { 0 };
@@ -39,7 +39,7 @@ static bool is_pin(const char *name)
 	return false;
 }
 
-/* Maps that this version does not know are another version's: they are not cleared away. */
+/* Maps that this version does not know belong to another version: they are not removed. */
 static int refuse_strangers(const char *maps, struct bwl_err *e)
 {
 	DIR *d = opendir(maps);
@@ -67,7 +67,7 @@ uint32_t bwl_map_id(int fd)
 }
 
 /*
- * Is the tunnel device in use a plain one? Programs of the other sort would refuse all of its
+ * Is the tunnel device in use a plain one? Programs of the other kind would refuse all of its
  * packets.
  */
 static bool pinned_plain(const struct bwl_relayout *x)
@@ -98,10 +98,10 @@ static int set_pins(struct bwl_load *l)
 }
 
 /*
- * Libbpf's messages, kept until it is known whether they matter: the last of them, which give the
- * cause. Its frame around the verifier's output is useless.
+ * Libbpf's messages are kept until it is known whether they matter: only the last ones, which give
+ * the cause. Its frame around the verifier's output is omitted.
  */
-static char libbpf_log[600]; /* less than bwl_err.text by the text before it */
+static char libbpf_log[600]; /* leaves room in bwl_err.text for the text before it */
 
 static int keep_log(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -132,20 +132,17 @@ static int keep_log(enum libbpf_print_level level, const char *fmt, va_list args
 void bwl_load_init(void)
 {
 	libbpf_set_print(keep_log);
-	/*
-	 * Libbpf's own handler of this section sets BPF_F_XDP_HAS_FRAGS at load, whatever was
-	 * asked.
-	 */
+	/* Libbpf's own handler for this section always sets BPF_F_XDP_HAS_FRAGS at load. */
 	libbpf_register_prog_handler("xdp.frags", BPF_PROG_TYPE_XDP, BPF_XDP, NULL);
 }
 
-/* What differs between kernels, found by trying. */
+/* What differs between kernels, and is found by trying. */
 struct form {
 	bool frags;           /* multi-buffer XDP */
-	bool tunnel, by_mark; /* the tunnel device's programs, and for which sort of it */
+	bool tunnel, by_mark; /* the tunnel device's programs, and for which kind of device */
 	/*
-	 * For links in driver mode alone. The copies that may run elsewhere (generic XDP, libxdp,
-	 * which falls back without saying so) drop early and send nothing: TC carries.
+	 * For links in driver mode only. Copies that may run elsewhere (generic XDP, or libxdp,
+	 * which falls back silently) drop early and send nothing: TC carries.
 	 */
 	bool native;
 	bool records;  /* flows */
@@ -155,8 +152,8 @@ struct form {
 #define LOG_WHY 4 /* BPF_LOG_STATS of linux/bpf_verifier.h (kernel 5.2) */
 
 /*
- * One source, so one skeleton. plain: the object without kfuncs, in which libbpf finds nothing to
- * look for in the BTF of modules (CAP_SYS_ADMIN).
+ * Both objects come from one source, so one skeleton fits. plain: the object without kfuncs; for it
+ * libbpf does not search the BTF of modules, which needs CAP_SYS_ADMIN.
  */
 static struct bwlimit *open_elf(bool plain)
 {
@@ -186,7 +183,7 @@ static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 	(*ret)->rodata->bwl_sa_is_told = has.sa_of_packet;
 	bpf_object__for_each_program(p, (*ret)->obj)
 	{
-		/* Why it refuses, and not how it came there: that is hundreds of megabytes. */
+		/* Only why it refuses: the whole trace would be hundreds of megabytes. */
 		bpf_program__set_log_level(p, LOG_WHY);
 		if (bpf_program__type(p) == BPF_PROG_TYPE_XDP)
 			bpf_program__set_flags(p, f.frags ? BPF_F_XDP_HAS_FRAGS : 0);
@@ -220,8 +217,8 @@ static int load_skel(struct bwlimit **skel, int r, struct bwl_err *e)
 }
 
 /*
- * New maps get their pins when they are created; of existing maps, those that must be recreated
- * later.
+ * New maps are pinned when they are created. Of existing maps, those that must be recreated are
+ * pinned later.
  */
 static int open_and_load(struct bwl_load *l, const struct bwl_schema *n, struct form f,
 			 struct bwl_err *e)
@@ -239,7 +236,7 @@ static int open_and_load(struct bwl_load *l, const struct bwl_schema *n, struct 
 	return load_skel(&l->skel, r, e);
 }
 
-/* Without pin paths: libbpf would pin what it does not find. */
+/* Pin paths are not set: libbpf would pin whatever it does not find. */
 static int reuse_maps(struct bwlimit *skel, const int fd[_BWL_PIN_MAX])
 {
 	struct bpf_map *m;
@@ -262,7 +259,7 @@ static int load_on(struct bwl_pins *p, bool frags, struct bwlimit **ret, struct 
 
 int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e)
 {
-	/* If both fail the second gives the cause: the first may only lack multi-buffer XDP. */
+	/* If both fail, the second gives the cause: the first may only lack multi-buffer XDP. */
 	return load_on(p, true, ret, NULL) ? load_on(p, false, ret, e) : 0;
 }
 
@@ -279,7 +276,7 @@ struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, const char *prog, bo
 		bpf_program__set_autoload(p, prog ? !strcmp(bpf_program__name(p), prog)
 						  : bpf_program__type(p) == BPF_PROG_TYPE_XDP);
 	r = reuse_maps(skel, l->pins->fd);
-	if (!r) /* TC of the other object wakes this XDP: bpf/lib/rest.h */
+	if (!r) /* the other object's TC programs wake this XDP program: bpf/lib/rest.h */
 		r = bpf_map__reuse_fd(skel->maps.bwl_looked, bpf_map__fd(l->skel->maps.bwl_looked));
 	if (!r)
 		r = bwl_record_share(skel, l->skel);
@@ -301,7 +298,7 @@ int bwl_load_generic(struct bwl_load *l, const char *prog, struct bwl_err *e)
 	return r ? r : bwl_load_prog(l->generic, prog);
 }
 
-/* Marks carry its upper bits (maps/tunnel.h). Maps of an older version may have none. */
+/* Marks carry the tag's upper bits (maps/tunnel.h). An older version's maps may have no tag. */
 static int draw_tag(uint32_t *tag, struct bwl_err *e)
 {
 	uint32_t fresh = *tag;
@@ -371,8 +368,8 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_sc
 }
 
 /*
- * The best form first. A tunnel device that is already a plain one accepts only programs for such.
- * If none loads, the last gives the cause: no other form would avoid that.
+ * Tries the best form first. A tunnel device that is already plain accepts only programs for plain
+ * ones. If no form loads, the last one gives the cause, as it needs least.
  */
 static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, bool upgrade,
 			      struct bwl_err *e)
@@ -391,7 +388,7 @@ static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, bo
 		 last = sizeof(forms) / sizeof(forms[0]) - 1;
 	int r = -1;
 
-	/* Programs for a plain interface would refuse what another one in use carries. */
+	/* Programs for a plain device would refuse what the other kind, already in use, carries. */
 	if (upgrade && l->tunnel && !l->by_mark)
 		last = 1;
 
@@ -434,7 +431,7 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 		r = draw_tag(&l->pins->ctl->tag, e);
 	if (r)
 		return r;
-	l->pins->dir_fd = dup(l->dir_fd); /* the lock is ours already, for the whole run */
+	l->pins->dir_fd = dup(l->dir_fd); /* we already hold the lock, for the whole run */
 	l->ctl_id = bwl_map_id(l->pins->fd[BWL_PIN_ctl]);
 	return 0;
 }
@@ -446,10 +443,10 @@ int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e)
 
 	if (!r && l->reused)
 		r = bwl_relayout_finish(&l->maps, e);
-	if (!r && (r = bwl_inner_sweep(l->pins))) /* removes the old ones of recreated maps */
+	if (!r && (r = bwl_inner_sweep(l->pins))) /* removes the old inner maps of recreated maps */
 		bwl_fail(e, -r, "cannot unpin old maps under %s: %s", l->dir, strerror(-r));
 	if (!r && l->reused)
-		bwl_names_note_all(l->pins); /* a layout before may not have had the table */
+		bwl_names_note_all(l->pins); /* an earlier layout may not have had the table */
 	if (!r) {
 		bwl_relayout_release(&l->maps, l->pins, stop);
 		bwl_reclose_end(&c);
@@ -475,7 +472,7 @@ int bwl_load_invalidate(struct bwl_load *l, struct bwl_err *e)
 	r = bwl_shape_of(fd, &s) || s.value_bytes != sizeof(none) ||
 	    bpf_map_update_elem(fd, &zero, &none, 0);
 	close(fd);
-	if (r && unlink(path)) /* of another shape: removing its pin is enough */
+	if (r && unlink(path)) /* its shape differs: removing the pin is enough */
 		return bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
 	return 0;
 }

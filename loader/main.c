@@ -124,14 +124,14 @@ static const struct command {
 	{ "guard", bwl_guard, false },
 };
 
-/* May a port be open after it that was closed? Then it is recorded before, or not done. */
+/* May a closed port be open afterwards? Then the command is recorded first, or not run. */
 static bool opens(const struct command *c, const struct bwl_attach *a)
 {
 	return c->run == bwl_up || (c->run == cmd_attach && !a->keep_down) ||
 	       (c->run == cmd_detach && a->open);
 }
 
-/* Where a root of signed documents is enrolled: what opens, or forgets what was spent or closed. */
+/* On an enrolled tray, refuses what opens, or forgets what was spent or closed. */
 static int may(const struct command *c, const struct bwl_attach *a, struct bwl_err *e)
 {
 	bool attach = c->run == cmd_attach;
@@ -372,7 +372,7 @@ int main(int argc, char **argv)
 	bwl_load_init();
 	tpm_quiet();
 	opterr = 0;
-	for (i = 1; i < (size_t)argc; i++) /* errors about other options are JSON too */
+	for (i = 1; i < (size_t)argc; i++) /* so that errors about other options are JSON, too */
 		a.json |= !strcmp(argv[i], "--json");
 	while (!r && (opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt == O_HELP || opt == 'h') {

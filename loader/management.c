@@ -15,7 +15,7 @@ static bool is_management(const struct bwl_dev *d)
 	return d->kind == BWL_PORT_MANAGEMENT && *d->name;
 }
 
-/* Link-local ones alone do not count: every device has them that is set up. */
+/* Link-local addresses alone do not count: every device that is up has them. */
 static bool has_address(const struct ifaddrs *all, const char *name)
 {
 	const struct ifaddrs *x;
@@ -39,7 +39,7 @@ static bool is_attached_port(const struct bwl_pins *p, const struct bwl_netdev *
 	return id >= 0 && p->dev[id].kind != BWL_PORT_MANAGEMENT;
 }
 
-/* A device without an entry would have no rule: the lock would cut it off. */
+/* Without an entry a device would have no rule, and the lock would cut it off. */
 static int has_room(const struct bwl_pins *p, const char *name, struct bwl_err *e)
 {
 	if (bwl_port_id_for(p, name) >= 0)
@@ -48,7 +48,7 @@ static int has_room(const struct bwl_pins *p, const char *name, struct bwl_err *
 			BWL_MAX_PORTS);
 }
 
-/* Its rule is there before it is. */
+/* The rule is there before the device is. */
 static void await_device(struct bwl_load *l, const char *name)
 {
 	struct bwl_dev *d = &l->pins->dev[bwl_port_id_for(l->pins, name)];
@@ -83,7 +83,7 @@ static void attach_one(struct bwl_load *l, const struct bwl_attach *a, const str
 			 d->name);
 }
 
-/* How many of those that are named are there, or a negative errno. */
+/* Returns how many of the named devices exist, or a negative errno. */
 static int attach_named(struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e)
 {
 	struct bwl_netdev d;
@@ -104,7 +104,7 @@ static int attach_named(struct bwl_load *l, const struct bwl_attach *a, struct b
 	return n;
 }
 
-/* No device is named now; earlier ones are used. */
+/* None is named this time: the devices named earlier are used. */
 static unsigned attach_known(struct bwl_load *l, const struct bwl_attach *a)
 {
 	struct bwl_netdev d;
@@ -174,7 +174,7 @@ static int forget(struct bwl_load *l, struct bwl_dev *dev, struct bwl_err *e)
 		return r;
 	if (dev->ifindex && l->pins->ifport[dev->ifindex].v == id + 1)
 		l->pins->ifport[dev->ifindex].v = 0;
-	dev->ifindex = 0; /* the name keeps the id */
+	dev->ifindex = 0; /* its name keeps the id */
 	dev->kind = dev->flags = 0;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The folder of pins: made, locked, given to the group, and cleared. */
+/* The folder of pins: creates it, locks it, gives it to the group, and clears it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static int make_dir(const char *path, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot query %s: %s", path, strerror(errno));
 	if (fs.f_type == BPF_FS_MAGIC)
 		return 0;
-	if (made) /* leave no trace, and nothing that is not ours */
+	if (made) /* leave no trace, and nothing foreign */
 		rmdir(path);
 	bwl_fail(e, EINVAL, "%s is not on a BPF file system", path);
 	return bwl_hint(e, "mount -t bpf bpf /sys/fs/bpf");
@@ -53,7 +53,7 @@ static int make_dirs(const char *dir, struct bwl_err *e)
 	return r;
 }
 
-/* Is this still the directory of that name? A detach may have removed it while we waited. */
+/* Is this still the directory with that name? A detach may have removed it while we waited. */
 static bool still_there(int fd, const char *dir)
 {
 	struct stat a, b;
@@ -131,7 +131,7 @@ int bwl_load_clear(const char *dir, struct bwl_err *e)
 	return r;
 }
 
-/* The pins that bwl_load_share() and each policy made. */
+/* Removes the pins that bwl_load_share() and each policy made. */
 static int unshare_pins(const char *dir, struct bwl_err *e)
 {
 	char path[240];
@@ -147,7 +147,7 @@ static int unshare_pins(const char *dir, struct bwl_err *e)
 	return r;
 }
 
-/* The recorder's (record.h). */
+/* Removes the recorder's pins (record.h). */
 static int drop_record(const char *dir, struct bwl_err *e)
 {
 	char path[240];
@@ -162,7 +162,7 @@ static int drop_record(const char *dir, struct bwl_err *e)
 
 int bwl_load_wipe(const char *dir, struct bwl_err *e)
 {
-	/* Links first: programs go before the maps they stand on. */
+	/* Links first: programs are removed before the maps they use. */
 	static const char *const folders[] = { "/links", "/progs", "/maps", "" };
 	char path[240];
 	unsigned i;

@@ -14,15 +14,15 @@
 
 static const struct rule {
 	unsigned kinds;
-	const char *key;      /* below /proc/sys/net, %s where the device's name goes */
-	int set, least, most; /* what attach writes, what verify takes */
+	const char *key;      /* below /proc/sys/net; %s is the device's name */
+	int set, least, most; /* what attach writes; what verify accepts */
 	const char *why;
 } rules[] = {
 	/*
-	 * A device that goes down loses its IPv6 addresses otherwise, and with them its neighbours.
+	 * Otherwise a device that goes down loses its IPv6 addresses, and with them its neighbours.
 	 */
 	{ HOST, KEEP_ADDRESSES, 1, 1, 1, "the port loses its addresses when it goes down" },
-	/* A host that answers duplicate address detection takes the DPU's address away. */
+	/* A host that answers duplicate address detection takes the address away from the DPU. */
 	{ HOST, "ipv6/conf/%s/accept_dad", 0, -1, 0,
 	  "a host that answers takes the address away from the DPU" },
 	{ HOST, "ipv6/conf/%s/dad_transmits", 0, 0, 0,
@@ -41,16 +41,16 @@ static const struct rule {
 	{ BOTH, "ipv4/conf/%s/proxy_arp", 0, 0, 0, "the DPU answers for others" },
 	{ BOTH, "ipv4/conf/%s/accept_source_route", 0, 0, 0, "a sender chooses the way" },
 	/*
-	 * 1: answers for the port's own addresses alone; an uplink may have to answer for one of
-	 * lo. 2: asks in the name of its own alone, not in that of an address which a host has
-	 * written into a packet.
+	 * 1: answers only for the port's own addresses; but an uplink may have to answer for an
+	 * address of lo. 2: asks only in the name of its own address, not of an address that a host
+	 * has written into a packet.
 	 */
 	{ HOST, "ipv4/conf/%s/arp_ignore", 1, 1, 8, "hosts learn the DPU's other addresses" },
 	{ BOTH, "ipv4/conf/%s/arp_announce", 2, 2, 2, "ARP reveals the DPU's other addresses" },
 	/*
-	 * What was charged and waits for its next hop to be resolved would leave seconds later,
-	 * past an expiry or a revocation: 200 kB by default. The kernel keeps the newest packet in
-	 * any case.
+	 * A charged packet that waits for its next hop to be resolved would leave seconds later,
+	 * after an expiry or a revocation: 200 kB of them by default. The kernel keeps the newest
+	 * packet in any case.
 	 */
 	{ UPLINK, "ipv4/neigh/%s/unres_qlen_bytes", 1, 0, 1,
 	  "packets waiting for their next hop may leave after a revocation" },
@@ -79,12 +79,12 @@ void bwl_port_sysctl_set(const struct bwl_netdev *d, unsigned n, unsigned kind)
 				continue;
 			path_of(&rules[k], d[i].name, path, sizeof(path));
 			r = bwl_sysctl_set(path, rules[k].set);
-			if (r && r != -ENOENT) /* no IPv6 here */
+			if (r && r != -ENOENT) /* there is no IPv6 here */
 				bwl_warn("cannot set %s: %s; %s", path, strerror(-r), rules[k].why);
 		}
 }
 
-/* Where nothing may be written (the guard's unit) attach has done it, or it is no port yet. */
+/* If this cannot be written (in the guard's unit), attach has done it, or it is not a port yet. */
 void bwl_port_sysctl_keep(const struct bwl_netdev *d)
 {
 	struct rule keep = { .key = KEEP_ADDRESSES };
@@ -95,7 +95,8 @@ void bwl_port_sysctl_keep(const struct bwl_netdev *d)
 }
 
 /*
- * The kernel takes the larger of a device's accept_dad and that of all (addrconf_dad_begin(), 6.x).
+ * The kernel uses the larger of the device's accept_dad and that of `all` (addrconf_dad_begin(),
+ * 6.x).
  */
 static unsigned check_all_dad(struct bwl_report *r)
 {
@@ -114,7 +115,7 @@ static unsigned check_one(struct bwl_report *r, const struct rule *x, const char
 
 	path_of(x, name, path, sizeof(path));
 	v = bwl_sysctl_value(path);
-	if ((v >= x->least && v <= x->most) || v == -1) /* -1: not there, no IPv6 */
+	if ((v >= x->least && v <= x->most) || v == -1) /* -1: no such file, so no IPv6 */
 		return 0;
 	snprintf(next, sizeof(next), "sysctl -w %s=%d, or bwlimit-load attach",
 		 path + strlen("/proc/sys/"), x->set);

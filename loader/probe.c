@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The verb: which questions are asked of what, and how their answers are shown. The questions are
- * tables (probe_question.h). Nothing is concluded from version numbers.
+ * The command: what is probed, and how the answers are shown. The questions are tables
+ * (probe_question.h). Nothing is concluded from version numbers.
  */
 #include <errno.h>
 #include <sched.h>
@@ -75,7 +75,7 @@ static void ask_all(struct report *r, const struct probe_question *q, const stru
 			ask(r, q, p);
 }
 
-/* Before a namespace is made to try things in: devlink tells nothing of a card there. */
+/* Asked before a namespace is made for trials: inside it devlink shows no card. */
 static int ask_machine(struct report *r, const struct bwl_attach *a, struct bwl_err *e)
 {
 	struct probe_machine m;
@@ -165,7 +165,7 @@ static int ask_named(struct report *r, const struct bwl_attach *a, struct bwl_er
 	int err = find(a, d, p, e);
 
 	if (!err && a->try_hardware)
-		err = probe_try_begin(a, p, n, e); /* refused before a line is printed */
+		err = probe_try_begin(a, p, n, e); /* a refusal comes before any output */
 	if (!err)
 		err = ask_machine(r, a, e);
 	if (!err) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the card offers: asked of devlink and of ethtool's netlink, nothing is set. First everything
- * is read, then the questions judge it: no I/O below probe_card_read(), so that the unit test asks
- * them of a card that is not there. Why each matters: docs/scale.md.
+ * What the card offers: read from devlink and ethtool's netlink; nothing is set. First everything
+ * is read, then the questions judge it: there is no I/O below probe_card_read(), so that the unit
+ * test can describe a card that does not exist. Why each answer matters: docs/scale.md.
  */
 #include <linux/devlink.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static const struct bwl_devlink_port *port_of(const struct bwl_devlink_port *all
 	return NULL;
 }
 
-/* What cannot be asked is as what is not offered: no question has another use for it. */
+/* What cannot be read counts as not offered: no question needs the difference. */
 static void read_one(struct probe_port *p)
 {
 	struct bwl_offer f[] = { { .name = "hw-tc-offload" }, { .name = "esp-hw-offload" } };
@@ -131,7 +131,7 @@ static void steering(const struct probe_port *p, const void *with, struct probe_
 		 p->self->card);
 }
 
-/* Of all functions of the card: one that has it is enough. */
+/* Looks at all functions of the card: one that has it is enough. */
 static void functions(const struct probe_port *p, const void *with, struct probe_answer *ret)
 {
 	const struct bwl_devlink_port *one;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The questions of a DPU: is it the trusted side of a host, and what of it does the host own? */
+/* Questions about a DPU: is it the trusted side of a host, and what of it does the host own? */
 #include <linux/devlink.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static void driver(const struct probe_port *p, const void *with, struct probe_an
 		snprintf(ret->answer, sizeof(ret->answer), "not told");
 }
 
-/* Of the ports of its switch that stand for functions of a host, those with a device here. */
+/* Of its switch's ports that stand for host functions: which have a device here? */
 static void representors(const struct probe_port *p, const void *with, struct probe_answer *ret)
 {
 	const struct bwl_devlink_port *one = p->dpu->ports;
@@ -141,7 +141,7 @@ static void scalable(const struct probe_port *p, const void *with, struct probe_
 			 first->name);
 }
 
-/* with: where in struct host_rights. */
+/* with: the offset in struct host_rights. */
 static void right(const struct probe_port *p, const void *with, struct probe_answer *ret)
 {
 	const size_t *where = with;

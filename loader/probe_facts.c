@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See probe_dpu.h: everything that is read, from sysfs, devlink and tools that may be installed. */
+/* See probe_dpu.h: reads everything from sysfs, devlink and tools that may be installed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void read_ovs(struct probe_machine *m, struct tool_answer *room)
 	m->flows_cut = room->cut;
 }
 
-/* Units that create maps: maps count as the unit's memory. */
+/* The units that create maps: maps count towards the unit's memory. */
 static void read_units(struct probe_machine *m, struct tool_answer *room)
 {
 	static const char *const show[] = { "systemctl",
@@ -42,7 +42,7 @@ static void read_units(struct probe_machine *m, struct tool_answer *room)
 	m->limited = unit_limit(room->text, m->unit, sizeof(m->unit));
 }
 
-/* One parameter at a time: one that the firmware does not know fails the query as a whole. */
+/* One parameter at a time: one that the firmware does not know makes the whole query fail. */
 static enum tool_end read_config(struct probe_dpu *d, const char *name, struct tool_answer *room)
 {
 	const char *argv[] = { "mlxconfig", "-d", d->nic->address, "-e", "query", name, NULL };
@@ -68,7 +68,7 @@ static void read_dpu(struct probe_dpu *d, struct tool_answer *room)
 		read_config(d, "INTERNAL_CPU_MODEL", room);
 }
 
-/* The network over rshim. */
+/* Is the network over rshim up? */
 static bool is_up(const char *name)
 {
 	struct bwl_netdev d;

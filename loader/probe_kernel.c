@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What bwlimit needs of any kernel: each by using it. */
+/* What bwlimit needs of any kernel. Each item is tested by using it. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdio.h>
@@ -106,8 +106,7 @@ const struct probe_question probe_kernel_questions[] = {
 	  MAP(BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE | BPF_F_INNER_MAP) },
 	{ "map-lpm", "longest-prefix match", NEEDS, NEWER,
 	  MAP(BPF_MAP_TYPE_LPM_TRIE, 8, 4, 1, BPF_F_NO_PREALLOC) },
-	/* As large as the one that is made: a size must be a multiple of the page, which may be
-	 * 64 KiB. */
+	/* As large as the real one: a size must be a multiple of the page, which may be 64 KiB. */
 	{ "map-ringbuf", "ring buffer", NEEDS, NEWER,
 	  MAP(BPF_MAP_TYPE_RINGBUF, 0, 0, BWL_EVENT_RING_BYTES, 0) },
 	{ "cmpxchg", "atomic compare-and-exchange", NEEDS, NEWER, .ask = try_cmpxchg },

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The questions of the machine around the ports: what else could forward, and what bwlimit relies
- * on. */
+/*
+ * Questions about the machine around the ports: what else could forward, and what bwlimit relies
+ * on.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "probe_dpu.h"
@@ -17,7 +19,7 @@ static void dpu(const struct probe_port *p, const void *with, struct probe_answe
 		snprintf(ret->answer, sizeof(ret->answer), m->ndpu ? "%zu" : "none", m->ndpu);
 }
 
-/* Stopped is as absent: it neither forwards nor puts flows into the card. */
+/* A stopped OVS counts as absent: it neither forwards nor puts flows into the card. */
 static bool has_ovs(enum tool_end end, struct probe_answer *ret)
 {
 	ret->works = end == TOOL_ABSENT || end == TOOL_FAILED;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which hooks of a port accept programs: each is tried by attaching one of two instructions and
- * removing it again. Only the driver's XDP behaviour is queried from the kernel, which reports it
- * since 6.3 (lib/net/netdev_xdp.c).
+ * Which hooks of a port accept programs: each is tried by attaching a program of two instructions
+ * and removing it again. Only the driver's XDP behaviour is queried from the kernel, which reports
+ * it since 6.3 (lib/net/netdev_xdp.c).
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -31,9 +31,10 @@ static int try_link(int prog, uint32_t ifindex, int type, uint32_t flags)
 }
 
 /*
- * A link is not enough: there are drivers that take a program and run none (netdevsim). ENOEXEC
- * then. No packet is sent to find out: on a device in use somebody would receive it. What a driver
- * sends it may say only while a program is attached (veth, mlx5): so it is asked then.
+ * A successful link is not enough: some drivers accept a program and never run it (netdevsim); the
+ * result is ENOEXEC then. No packet is sent to find out: on a device in use somebody would receive
+ * it. Some drivers report what they can send only while a program is attached (veth, mlx5): so that
+ * is queried during the link.
  */
 static int try_native(const struct bwl_netdev *d, int prog, bool *ret_sends)
 {
@@ -52,8 +53,8 @@ static int try_native(const struct bwl_netdev *d, int prog, bool *ret_sends)
 void probe_hooks_begin(const struct bwl_netdev *d, struct probe_hooks *ret)
 {
 	/*
-	 * The program returns 2: XDP_PASS, and for TC a drop. A packet that meets it in the moment
-	 * that the link lives is lost, not let through.
+	 * The program returns 2: XDP_PASS, and for TC a drop. A packet that meets it while it is
+	 * attached is lost, not let through.
 	 */
 	ret->tc = probe_trivial(BPF_PROG_TYPE_SCHED_CLS, 0);
 	ret->xdp = probe_trivial(BPF_PROG_TYPE_XDP, 0);
@@ -86,7 +87,7 @@ static void try_clsact(const struct probe_port *p, const void *with, struct prob
 
 	(void)with;
 	if (!r)
-		bpf_tc_hook_destroy(&h); /* only what was just made */
+		bpf_tc_hook_destroy(&h); /* only if we made it */
 	probe_errno(ret, r && r != -EEXIST ? -r : 0);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A meter in a card, and a flower rule with one that drops: added only in the card (skip_sw), read
- * back, deleted. In packets a second: the unit in which a meter of mlx5 never exceeds its value
- * (docs/scale.md). Mlx5 has both from 6.0 on.
+ * A meter in a card, and a flower rule that drops and uses one: added only in the card (skip_sw),
+ * read back, deleted. The meter is in packets a second: the unit in which a meter of mlx5 never
+ * exceeds its value (docs/scale.md). Mlx5 has both since 6.0.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define BURST_TICKS (100000000U >> 6) /* 100 packets at that rate, in ticks of 64 ns */
 #define PRIORITY 0x6277U
 
-/* index 0: the kernel takes a free one. */
+/* index 0: the kernel chooses a free one. */
 static void put_police(struct nlmsghdr *h, uint32_t index)
 {
 	struct tc_police p = { .index = index, .action = TC_ACT_SHOT };
@@ -67,7 +67,7 @@ static struct nlmsghdr *meter_request(char *buf, uint16_t type)
 	return h;
 }
 
-/* How many cards have it. */
+/* Reads how many cards have the meter. */
 static int count_cards(const struct nlmsghdr *h, void *arg)
 {
 	const struct nlattr *a, *one, *n;
@@ -95,7 +95,7 @@ static bool held_meter(uint32_t ifindex)
 	       cards;
 }
 
-/* EINVAL, EOPNOTSUPP: a kernel without such a thing, which therefore has none of ours. */
+/* EINVAL, EOPNOTSUPP: the kernel has no such objects, so none of ours either. */
 static int gone(int r)
 {
 	return r == -ENOENT || r == -EINVAL || r == -EOPNOTSUPP ? 0 : r;

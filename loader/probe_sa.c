@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An SA of packet offload and a policy that drops, in a card: added, read back, deleted, by XFRM's
- * netlink (packet offload: kernel 6.2). Both expire after a minute, should every process that could
- * delete them be dead.
+ * An SA with packet offload and a policy that drops, in a card: added, read back and deleted by
+ * XFRM's netlink (packet offload: kernel 6.2). Both expire after a minute, in case every process
+ * that could delete them is dead.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "maps/tunnel.h"
 #include "probe_thing.h"
 
-#define OFFLOAD_PACKET 4 /* XFRM_OFFLOAD_PACKET, which Debian 12's headers have in part */
+#define OFFLOAD_PACKET 4 /* XFRM_OFFLOAD_PACKET; some of Debian 12's headers lack it */
 #define LIFE_S 60
 #define KEY_BYTES 36 /* AES-256 and a salt, RFC 4106 */
 
@@ -112,10 +112,10 @@ static int del_sa(uint32_t ifindex)
 }
 
 /*
- * The policy that docs/bluefield.md requires beneath the SAs: everything, only in the card. No SA
- * has this if_id, so the kernel itself never applies the policy, and it is recognisable. Mlx5
- * accepts neither priority 0xffffffff nor, for all addresses, a policy without a template with a
- * reqid (mlx5e_xfrm_validate_policy(), since 6.4).
+ * The policy that docs/bluefield.md requires below the SAs: for all packets, only in the card. No
+ * SA has this if_id, so the kernel itself never applies the policy, and it is recognisable. Mlx5
+ * accepts neither priority 0xffffffff nor a policy for all addresses whose template has no reqid
+ * (mlx5e_xfrm_validate_policy(), since 6.4).
  */
 static int add_block(uint32_t ifindex, char said[static BWL_NL_SAID])
 {

@@ -14,7 +14,7 @@
 #include "probe_thing.h"
 #include "probe_try.h"
 
-/* In the order in which they go: a rule keeps SAs out, a meter is part of a rule. */
+/* In the order of removal: a rule keeps SAs out, and a meter is part of a rule. */
 static const struct probe_thing *const things[] = { &probe_rule, &probe_meter, &probe_block,
 						    &probe_sa };
 #define THINGS (sizeof(things) / sizeof(things[0]))
@@ -22,9 +22,9 @@ static const struct probe_thing *const things[] = { &probe_rule, &probe_meter, &
 static struct {
 	const struct probe_port *p;
 	unsigned n;
-	struct bwl_load lock; /* the pin directory: attach waits for it */
-	pid_t cleaner;        /* 0: there is none */
-	int alive;            /* the end of a pipe that closes with this process */
+	struct bwl_load lock; /* on the pin directory: attach waits for it */
+	pid_t cleaner;        /* 0: not running */
+	int alive;            /* our end of a pipe, which closes with this process */
 } now = { .lock.dir_fd = -1, .alive = -1 };
 
 static int refuse_programs(const struct bwl_attach *a, struct bwl_err *e)
@@ -69,7 +69,7 @@ static bool is_of_card(const struct bwl_netdev *d)
 	return false;
 }
 
-/* Those of its other functions, too: they share tables. */
+/* Refuses if a device of the card is up, also of its other functions: they share tables. */
 static int refuse_up(struct bwl_err *e)
 {
 	struct bwl_netdev *d;
@@ -92,7 +92,7 @@ static struct bpf_tc_hook clsact(uint32_t ifindex)
 				     .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS };
 }
 
-/* Removes everything, whatever process made it. False: something is left. */
+/* Removes everything, whichever process made it. false: something is left. */
 static bool clean(void)
 {
 	bool all = true;
@@ -105,7 +105,7 @@ static bool clean(void)
 	return all;
 }
 
-/* The folders, if they were made for the lock: what is not empty stays. */
+/* Removes the folders if they were made for the lock: those that are not empty stay. */
 static void remove_folders(void)
 {
 	static const char *const folders[] = { "/links", "/progs", "/maps", "" };
@@ -119,8 +119,8 @@ static void remove_folders(void)
 }
 
 /*
- * A separate process that outlives the other, however that ends: its end of the pipe tells when. It
- * also gives the host ports the hook that a rule needs, and removes what it made.
+ * A separate process that outlives this one, however this one ends: the pipe tells it when. It also
+ * gives host ports the hook that a rule needs, and removes the hooks it made.
  */
 static void run_cleaner(int ready, int alive)
 {
@@ -134,7 +134,7 @@ static void run_cleaner(int ready, int alive)
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	clean(); /* what a machine that lost both has left */
+	clean(); /* what is left if the machine lost both processes before */
 	for (i = 0; i < now.n; i++) {
 		h = clsact(now.p[i].dev->ifindex);
 		made[i] = now.p[i].kind == PROBE_HOST && !bpf_tc_hook_create(&h);
@@ -147,7 +147,7 @@ static void run_cleaner(int ready, int alive)
 		h = clsact(now.p[i].dev->ifindex);
 		all &= !made[i] || !bpf_tc_hook_destroy(&h);
 	}
-	remove_folders(); /* still locked, by us too */
+	remove_folders(); /* the lock is still held, also by us */
 	_exit(!all);
 }
 
@@ -191,7 +191,7 @@ int probe_try_begin(const struct bwl_attach *a, const struct probe_port *p, unsi
 	now.n = n;
 	r = bwl_load_begin(a->dir, true, &now.lock, e);
 	if (!r)
-		r = refuse_programs(a, e); /* an attach that came before we had the lock */
+		r = refuse_programs(a, e); /* an attach that ran before we had the lock */
 	if (!r)
 		r = refuse_up(e);
 	return r ? r : start_cleaner(e);
@@ -230,7 +230,7 @@ static uint32_t device_for(const struct probe_thing *t, const struct probe_port 
 		return 0;
 	if (t->on == p->kind)
 		return p->dev->ifindex;
-	for (i = 0; i < now.n; i++) { /* of the same card, if there is one */
+	for (i = 0; i < now.n; i++) { /* preferably of the same card */
 		const struct probe_port *x = &now.p[i];
 
 		if (x->kind != t->on)
@@ -247,7 +247,7 @@ static void answer(struct probe_answer *ret, const char *word, const char *error
 	snprintf(ret->error, sizeof(ret->error), "%s", error);
 }
 
-/* It stays where it works. */
+/* If it works it stays until take_away(). */
 static bool put(const struct probe_thing *t, const struct probe_port *p, struct probe_answer *ret)
 {
 	char said[BWL_NL_SAID];
@@ -285,7 +285,7 @@ static void take_away(const struct probe_thing *t, const struct probe_port *p,
 	answer(ret, "not removed", strerror(-r));
 }
 
-/* A thing alone, or the second beside the first. */
+/* One thing alone, or a second one beside the first. */
 struct trial {
 	const struct probe_thing *first, *second;
 };

@@ -7,7 +7,7 @@
 #include <bwl/tables.h>
 #include "reclose.h"
 
-#define LOOKS 20 /* of 100 ms: bwlimitd asks every second whether the pins are still its own */
+#define LOOKS 20 /* of 100 ms: bwlimitd checks its pins every second */
 
 static void raise(uint32_t *word, uint32_t to)
 {
@@ -25,7 +25,7 @@ static void look_at_ctl(struct bwl_reclose *c)
 
 	if (!bwl_relayout_entry(c->x, BWL_PIN_ctl, 0, &old, sizeof(old)))
 		return;
-	raise(&p->ctl->seq, old.seq); /* marks of both compare with one grant */
+	raise(&p->ctl->seq, old.seq); /* a grant's number must be above both maps' marks */
 	if (old.stop == BWL_STOPPED && !c->stopped)
 		__atomic_store_n(&p->ctl->stop, BWL_STOPPED, __ATOMIC_SEQ_CST);
 	c->stopped = old.stop == BWL_STOPPED;
@@ -33,7 +33,7 @@ static void look_at_ctl(struct bwl_reclose *c)
 		bwl_revoke(p, NULL, NULL);
 	c->all = old.revoked_all;
 	if (old.heartbeat_ns == BWL_CLAMPED_NS && !c->clamped && !bwl_clamp(p))
-		bwl_revoke(p, NULL, NULL); /* as bwlimitd does where the policy has no heartbeat */
+		bwl_revoke(p, NULL, NULL); /* like bwlimitd if the policy has no heartbeat */
 	c->clamped = old.heartbeat_ns == BWL_CLAMPED_NS;
 }
 
@@ -47,8 +47,8 @@ static uint32_t mark_of(const struct bwl_reclose *c, uint32_t id)
 }
 
 /*
- * Also where the gates stay: with another bwl_ctl_v1 a mark may have a number of the old one's,
- * which a grant since then is above.
+ * Also if the gates stay: with a new bwl_ctl_v1 a mark may have been numbered by the old one, and a
+ * grant since then may have a higher number.
  */
 static void look_at_gates(struct bwl_reclose *c)
 {
@@ -58,7 +58,7 @@ static void look_at_gates(struct bwl_reclose *c)
 		mark = mark_of(c, id);
 		if (mark == c->peer[id])
 			continue;
-		/* An id belongs to its name, which nobody changes without the lock. */
+		/* An id belongs to its name: nobody changes that without the lock. */
 		if (mark && *c->p->name[id].name)
 			bwl_revoke(c->p, c->p->name[id].name, NULL);
 		c->peer[id] = mark_of(c, id);
@@ -81,7 +81,7 @@ int bwl_reclose_begin(const struct bwl_relayout *x, struct bwl_pins *p, struct b
 	if (x->fate[BWL_PIN_ctl] != BWL_CHANGES && x->fate[BWL_PIN_gate] != BWL_CHANGES)
 		return 0;
 	ret->x = x;
-	ret->all = p->ctl->revoked_all; /* as copied */
+	ret->all = p->ctl->revoked_all; /* as it was copied */
 	ret->peer = calloc(p->schema.max_peers, sizeof(*ret->peer));
 	if (!ret->peer)
 		return bwl_fail(e, ENOMEM, "out of memory");

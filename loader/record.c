@@ -30,12 +30,12 @@ bool bwl_record_wanted(const char *dir, enum bwl_record_want want)
 {
 	char path[PATH];
 
-	/* not the word: if new pinning is killed the folder stays unchanged */
+	/* not the word: if pinning anew is interrupted the folder stays */
 	snprintf(path, sizeof(path), "%s/" BWL_REC_DIR, dir);
 	return want == BWL_RECORD_AS_IT_IS ? !access(path, F_OK) : want == BWL_RECORD_ON;
 }
 
-/* One for all objects of a run: they find each other's rows. */
+/* One seed for all objects of a run: they find each other's rows. */
 static uint64_t seed(void)
 {
 	static uint64_t drawn;
@@ -70,8 +70,8 @@ int bwl_record_share(struct bwlimit *copy, const struct bwlimit *skel)
 }
 
 /*
- * When the newest tables were made: "BOOT NANOSECONDS" in a file that does not survive a boot. So
- * the reader of later tables knows of tables that came and went unread.
+ * When the newest tables were made: "BOOT NANOSECONDS" in a file that does not survive a reboot.
+ * From it the reader of later tables knows of tables that came and went unread.
  */
 static int open_memory(const char *dir, int flags)
 {
@@ -121,21 +121,21 @@ int bwl_record_begin(const struct bwl_load *l, struct bwl_err *e)
 	return bwl_fail(e, errno, "cannot start recording flows: %s", strerror(errno));
 }
 
-/* Of tables that are pinned; bwlimitd may turn them over meanwhile. */
+/* For the pinned tables; bwlimitd may swap them meanwhile. */
 static void say_whole(const char *dir, bool whole)
 {
 	struct bwl_err e;
 	struct bwl_rec r;
 
-	if (bwl_rec_open(dir, &r, &e)) /* none, or of another version */
+	if (bwl_rec_open(dir, &r, &e)) /* no tables, or another version's */
 		return;
 	__atomic_store_n(&r.word->whole, whole, __ATOMIC_SEQ_CST);
 	bwl_rec_close(&r);
 }
 
 /*
- * The word is removed first and pinned last: a reader who opens it, then the others, and still
- * finds it there, has four maps that belong together.
+ * The word is removed first and pinned last: a reader who opens the word, then the others, and then
+ * finds the same word still there has four maps that belong together.
  */
 static int unpin(const char *dir, struct bwl_err *e)
 {
@@ -163,7 +163,7 @@ int bwl_record_pin(const struct bwl_load *l, struct bwl_err *e)
 	snprintf(path, sizeof(path), "%s/" BWL_REC_DIR, l->dir);
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
-	for (i = _BWL_REC_MAPS - 1; i >= 0; i--) { /* the word is the first of them */
+	for (i = _BWL_REC_MAPS - 1; i >= 0; i--) { /* the word has the lowest number */
 		pin_path(path, l->dir, "", i);
 		if (bpf_obj_pin(bpf_map__fd(map_of(l->skel, i)), path))
 			return bwl_fail(e, errno, "cannot pin %s: %s", path, strerror(errno));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* verify's check of flow records: do all counting programs write to the tables that are read? */
+/*
+ * verify's check of flow records: do all counting programs write to the tables that are being read?
+ */
 #include <errno.h>
 #include <bpf/libbpf.h>
 #include <bwl/model.h>
@@ -9,7 +11,7 @@
 #include "record.h"
 #include "verify.h"
 
-/* A program that records, of this binary, has the map whether it does or not. */
+/* In this binary a recording program uses the map even if recording is off. */
 static bool may_record(const struct bwlimit *built, const char *prog)
 {
 	const struct bpf_map *m = bpf_object__find_map_by_name(built->obj,
@@ -18,7 +20,7 @@ static bool may_record(const struct bwlimit *built, const char *prog)
 	return m && bwl_hook_uses_map(bwl_load_prog(built, prog), bwl_map_id(bpf_map__fd(m)));
 }
 
-/* Of a port: are there programs that count, and do not record into these tables? */
+/* For one port: counts the programs that count but do not record into these tables. */
 static unsigned count_astray(struct bwl_report *r, const struct bwl_pins *p,
 			     const struct bwl_netdev *d, unsigned kind, const struct bwlimit *built,
 			     uint32_t rows)

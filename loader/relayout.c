@@ -21,7 +21,7 @@ static void path_of(const char *dir, const char *prefix, enum bwl_pin pin, char 
 	snprintf(path, PATH, "%s/maps/%s%s", dir, prefix, bwl_pin_name(pin));
 }
 
-/* The schema; magic 0 if there is none or it is incomplete, ~0 if its shape is unknown. */
+/* Reads the schema. magic 0: there is none or it is incomplete; ~0: its shape is unknown. */
 static struct bwl_schema read_schema(int fd)
 {
 	struct bwl_schema s = { 0 };
@@ -51,7 +51,7 @@ static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e
 		"revoked or stopped without a journal must be revoked again");
 }
 
-/* An inner map of a generation; negative if there is none, or it is not pinned. */
+/* Opens an inner map of a generation; negative if there is none, or it is not pinned. */
 static int inner_of(const char *dir, int outer)
 {
 	uint32_t slot;
@@ -62,7 +62,9 @@ static int inner_of(const char *dir, int outer)
 	return fd;
 }
 
-/* For a generation's map: the shape of the inner maps. Without any, according to the layout. */
+/*
+ * For a generation's map the shape of the inner maps decides. If there are none, the layout does.
+ */
 static int inner_fate(const char *dir, int outer, enum bwl_pin pin, unsigned layout, uint8_t *ret)
 {
 	struct bwl_shape want, have, before;
@@ -85,7 +87,7 @@ static int inner_fate(const char *dir, int outer, enum bwl_pin pin, unsigned lay
 	return *ret == BWL_STAYS || (changed && bwl_shape_is(&have, &before)) ? 0 : -EPROTO;
 }
 
-/* What becomes of one that is pinned. */
+/* What becomes of a pinned map. */
 static int fate_of(const char *dir, const struct bwl_relayout *x, enum bwl_pin pin, uint8_t *ret)
 {
 	struct bwl_shape want = bwl_pin_shape(pin, &x->was), before = want, have;
@@ -124,7 +126,7 @@ static int fates(const char *dir, struct bwl_relayout *x, struct bwl_err *e)
 	return 0;
 }
 
-/* What an earlier version made and did not pin can be opened by its id alone. */
+/* Inner maps that an earlier version made and did not pin can only be opened by id. */
 static int adopt(const char *dir, const struct bwl_relayout *x, struct bwl_err *e)
 {
 	int i, r = 0;
@@ -192,7 +194,7 @@ int bwl_relayout_use(const struct bwl_relayout *x, struct bpf_object *obj)
 	return r;
 }
 
-/* The first word of bwl_ctl_v1, in every layout; NULL and errno. */
+/* The first word of bwl_ctl_v1, at the same place in every layout. NULL: see errno. */
 static __u32 *stop_word(const struct bwl_relayout *x)
 {
 	_Static_assert(offsetof(struct bwl_ctl, stop) == 0,
@@ -229,8 +231,8 @@ static int copy_all(const struct bwl_relayout *x, const char *dir, struct bpf_ob
 }
 
 /*
- * A port's share of the kernel's table of neighbours is 0 in a policy that was built for layout 1,
- * which had none: as many as that policy's ports would get now.
+ * In a policy that was built for layout 1 a port's share of the kernel's neighbour table is 0,
+ * because that layout had no shares. It becomes what the policy's ports would get now.
  */
 static int share_neighbours(const struct bwl_relayout *x, const char *dir, struct bwl_err *e)
 {
@@ -279,8 +281,8 @@ static int replace_pins(const struct bwl_relayout *x, const char *dir, struct bp
 	int i, r = 0;
 
 	/*
-	 * bwlimitd looks at this one: it lets go of the maps of before, and opens these when they
-	 * are whole.
+	 * bwlimitd watches the pin of ctl: when it changes, bwlimitd closes the old maps and opens
+	 * the new ones when they are complete.
 	 */
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
 		if (x->fate[i] != BWL_STAYS || (x->changes && i == BWL_PIN_ctl))
@@ -290,7 +292,7 @@ static int replace_pins(const struct bwl_relayout *x, const char *dir, struct bp
 	return r;
 }
 
-/* Was a pin replaced by a run that was killed? */
+/* Did a run replace a pin before it was killed? */
 static bool is_begun(const struct bwl_relayout *x)
 {
 	struct bwl_shape any = { 0 };
@@ -303,8 +305,8 @@ static bool is_begun(const struct bwl_relayout *x)
 }
 
 /*
- * What a hand has stopped stays stopped. What bwlimitd has still to judge it may open at any
- * moment, so that waits for `up` meanwhile.
+ * What somebody has stopped stays stopped. If bwlimitd still has to judge the journal, it might
+ * open the maps at any moment: so they also wait for `up` meanwhile.
  */
 static void close_all(struct bwl_relayout *x, __u32 *stop)
 {
@@ -317,7 +319,10 @@ static void close_all(struct bwl_relayout *x, __u32 *stop)
 		 (is == BWL_UNJUDGED && !swap(stop, is, BWL_CLOSED_UNJUDGED)));
 }
 
-/* bwlimitd may judge in between: it closes no more, so the second finds what the first did not. */
+/*
+ * bwlimitd may judge in between. It only opens, so the second swap catches what the first one
+ * missed.
+ */
 static void open_unjudged(const struct bwl_relayout *x, __u32 *stop)
 {
 	if (x->unjudged && !swap(stop, BWL_CLOSED_UNJUDGED, BWL_UNJUDGED))
@@ -333,7 +338,7 @@ static int stop_and_copy(struct bwl_relayout *x, const char *dir, struct bpf_obj
 	close_all(x, stop);
 	snprintf(p.dir, sizeof(p.dir), "%s", dir);
 	p.fd[BWL_PIN_base] = x->fd[BWL_PIN_base];
-	r = bwl_grace(&p, e); /* reads no more of it */
+	r = bwl_grace(&p, e); /* waits until nothing reads the old policy */
 	return r ? r : copy_all(x, dir, obj, e);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What one map holds, into one of another shape: see relayout.h. */
+/* Copies one map's content into a map of another shape: see relayout.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@ static bool is_percpu(uint32_t type)
 struct copy {
 	int from, to;
 	struct bwl_shape a, b;
-	uint8_t *had, *has;    /* a value of each: of all CPUs, where it is per CPU */
-	size_t a_step, b_step; /* of one CPU */
+	uint8_t *had, *has;    /* one value of each map; for per-CPU maps of all CPUs */
+	size_t a_step, b_step; /* bytes per CPU */
 	int cpus;
 };
 

@@ -14,8 +14,7 @@
 #define PATH 300
 
 /*
- * Creates it if missing. Users outside of the groups may traverse what others must, but see
- * nothing.
+ * Creates it if missing. Users outside the groups may traverse it if others must, but see nothing.
  */
 static int give_dir(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
 {
@@ -50,7 +49,8 @@ static int for_writers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
 	int i, r;
 
 	/*
-	 * Readable: the reader of the ring buffer of events holds a lock on it (bwl_event_lock()).
+	 * The folder is readable: the reader of the events' ring buffer holds a lock on it
+	 * (bwl_event_lock()).
 	 */
 	snprintf(path, sizeof(path), "%s/maps", p->dir);
 	r = give_dir(path, gid, 0750, e);
@@ -62,7 +62,7 @@ static int for_writers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
 	return r ? r : give_dir(path, gid, 0710, e);
 }
 
-/* Another pin of the same map; an existing one may belong to a map that was replaced since. */
+/* Makes another pin of the same map. An existing pin may be of a map that was since replaced. */
 static int pin_again(const char *dir, const char *name, int fd, gid_t gid, struct bwl_err *e)
 {
 	char path[PATH], fresh[PATH];
@@ -86,7 +86,10 @@ static int for_readers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
 
 	snprintf(path, sizeof(path), "%s/" BWL_READ_DIR, p->dir);
 	r = give_dir(path, gid, 0710, e);
-	/* To read the ring buffer is to write it: events come by a socket of bwlimitd. */
+	/*
+	 * Reading the ring buffer means writing to it: readers get events from a socket of
+	 * bwlimitd.
+	 */
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
 		if (i != BWL_PIN_event)
 			r = pin_again(p->dir, bwl_pin_name(i), p->fd[i], gid, e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* status: what is attached where, how, why not better, and the words that packets read first. */
+/* status: what is attached where and how, why not better, and the words that packets read first. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "fallback.h"
 #include "verify.h"
 
-/* Requested through bwlimitd: readers learn that it is there, but none of the kernel's names. */
+/* If bwlimitd runs this for a reader, the programs are listed, but without the kernel's ids. */
 static json_t *root_alone(json_t *o)
 {
 	static const char *const names[] = { "prog_id", "link_id", "foreign_prog_id", "tag" };
@@ -50,7 +50,7 @@ static const char *role(unsigned kind)
 					     : "tunnel";
 }
 
-/* The devices of a bond, by which it is up or not; null for everything else. */
+/* The members of a bond, which decide whether it is up; null for everything else. */
 static json_t *bond_members(const struct bwl_netdev *bond)
 {
 	struct bwl_netdev *all = NULL;
@@ -93,7 +93,7 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 	return o;
 }
 
-/* null: the policy asks for none. */
+/* null: the policy requires no lease. */
 static json_t *lease_of(struct bwl_pins *p, uint64_t now)
 {
 	struct bwl_lease_now l;
@@ -115,7 +115,7 @@ static json_t *journal_of(const struct bwl_pins *p)
 	return o;
 }
 
-/* The tag is omitted: with it one could mark packets for the last gate. */
+/* The tag is omitted: whoever knows it could mark packets for the last gate. */
 static json_t *document(struct bwl_pins *p, json_t *ports)
 {
 	const struct bwl_ctl *c = p->ctl;
@@ -188,7 +188,7 @@ static const char *ledger_text(const char *ledger)
 					 : "without a TPM";
 }
 
-/* The source's content that is not in force, and a copy that attach would refuse. */
+/* Reports the source's content if it is not in force, and a copy that attach would refuse. */
 static void print_desired(const json_t *o)
 {
 	const json_t *no = json_object_get(o, "refused");

@@ -13,7 +13,7 @@
 #define TRACEPOINT "suspend_resume"
 #define PROG "bwl_tp_suspend"
 
-/* Kernels built without suspend have no such file, or an empty one. */
+/* Kernels built without suspend lack this file, or it is empty. */
 static bool can_suspend(void)
 {
 	FILE *f = fopen("/sys/power/state", "re");
@@ -45,7 +45,7 @@ int bwl_suspend_attach(const struct bwl_load *l, struct bwl_err *e)
 	return err ? bwl_fail(e, err, "cannot pin %s: %s", path, strerror(err)) : 0;
 }
 
-/* The program of the pinned link; 0: there is no such link. */
+/* Returns the program of the pinned link; 0: there is no such link. */
 static uint32_t linked_prog(const struct bwl_pins *p)
 {
 	char path[300], name[sizeof(TRACEPOINT)] = "";

@@ -11,7 +11,7 @@
 #include <bwl/clock.h>
 #include "tool.h"
 
-/* A process group of its own, so that what the tool starts ends with it. */
+/* The tool gets its own process group, so that whatever it starts ends with it. */
 static int start(const char *const argv[], int out, pid_t *ret)
 {
 	posix_spawn_file_actions_t f;
@@ -31,9 +31,7 @@ static int start(const char *const argv[], int out, pid_t *ret)
 	return r;
 }
 
-/*
- * True once the tool has closed its end. Otherwise it ran out of time, or its output is too long.
- */
+/* true once the tool has closed its end. false: it ran out of time, or printed too much. */
 static bool hear(int fd, uint64_t end_ns, struct tool_answer *ret)
 {
 	uint64_t now;
@@ -59,7 +57,7 @@ static bool hear(int fd, uint64_t end_ns, struct tool_answer *ret)
 	return false;
 }
 
-/* A tool that has closed its end and lives on is late. */
+/* A tool that has closed its end but keeps running is late. */
 static bool wait_until(pid_t pid, uint64_t end_ns, int *status)
 {
 	pid_t r;

@@ -5,7 +5,7 @@
 #include "tool_words.h"
 
 struct words {
-	const char *at, *end; /* what is left of a line */
+	const char *at, *end; /* the rest of a line */
 };
 
 static bool next_line(const char **at, struct words *ret)
@@ -17,7 +17,7 @@ static bool next_line(const char **at, struct words *ret)
 	return true;
 }
 
-/* The next word of the line, printable ASCII alone: it is shown on a terminal. */
+/* The next word of the line. Only printable ASCII: it is shown on a terminal. */
 static bool next_word(struct words *w, char *ret, size_t room)
 {
 	size_t n = 0;
@@ -31,7 +31,10 @@ static bool next_word(struct words *w, char *ret, size_t room)
 	return n;
 }
 
-/* Every host's column; one that holds the right decides, and so does a word that is not known. */
+/*
+ * There is a column per host. If one holds the right, the answer is held; an unknown word makes the
+ * line void.
+ */
 static void read_right(struct words w, const char *held, const char *taken, enum host_right *ret)
 {
 	enum host_right now = RIGHT_UNTOLD;
@@ -73,7 +76,7 @@ void host_rights_read(const char *text, struct host_rights *ret)
 	}
 }
 
-/* The rest of a line, as one text. */
+/* The rest of a line as one text. */
 static void rest(struct words w, char *ret, size_t room)
 {
 	char word[64];
@@ -84,7 +87,7 @@ static void rest(struct words w, char *ret, size_t room)
 		n += (size_t)snprintf(ret + n, room - n, "%s%s", n ? " " : "", word);
 }
 
-/* "Default Current Next Boot" of -e, or "Next Boot" alone, which then is all that is known. */
+/* With -e: "Default Current Next Boot". Otherwise only "Next Boot", which then counts for both. */
 static void read_values(struct words w, bool columns, char ret[2][24])
 {
 	char word[3][24] = { "", "", "" };
@@ -109,7 +112,7 @@ void card_config_read(const char *text, struct card_config *ret)
 	while (next_line(&text, &w)) {
 		if (!next_word(&w, word, sizeof(word)))
 			continue;
-		if (!strcmp(word, "*") || !strcmp(word, "RO")) /* marks of mlxconfig's own */
+		if (!strcmp(word, "*") || !strcmp(word, "RO")) /* mlxconfig's own marks */
 			next_word(&w, word, sizeof(word));
 		if (!strcmp(word, "Configurations:")) {
 			columns = next_word(&w, word, sizeof(word)) && !strcmp(word, "Default");
@@ -126,7 +129,7 @@ void card_config_read(const char *text, struct card_config *ret)
 	}
 }
 
-/* Old versions put names into quotes. */
+/* Older versions put names into quotes. */
 static void unquote(char *name)
 {
 	size_t n = strlen(name);

@@ -36,7 +36,7 @@ int bwl_tunnel_make(struct bwl_load *l, const struct bwl_attach *a, const struct
 	return 0;
 }
 
-/* Programs without kfuncs cannot use a device that collects metadata: it was made for nothing. */
+/* Programs without kfuncs cannot use a device that collects metadata: then it is made again. */
 static int fit(const struct bwl_load *l, const char *name, struct bwl_netdev *d, struct bwl_err *e)
 {
 	bool plain = l->by_mark;

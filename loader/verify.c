@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* verify: what the kernel says is there, compared with what should be. */
+/* verify: compares what the kernel reports with what should be there. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct ports {
 	struct bwl_report *r;
 	struct bwl_pins *p;
 	uint32_t ctl_id;
-	struct bwlimit *built; /* the programs of this binary; NULL: could not be loaded */
+	struct bwlimit *built; /* this binary's programs; NULL: they could not be loaded */
 };
 
 static void check_attach_point(const struct ports *c, const struct bwl_netdev *d,
@@ -115,7 +115,10 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 		bwl_check(c->r, "port-up", BWL_WARN, "bwlimit-load up", "port %s is down", d->name);
 }
 
-/* An interface index registered as a port that is none: its traffic would count as that port's. */
+/*
+ * Finds interface indexes registered as ports that are none: their traffic would count as the
+ * port's.
+ */
 static void check_strangers(const struct ports *c)
 {
 	uint32_t i, id;
@@ -184,7 +187,9 @@ static void check_policy_ports(struct bwl_report *r, const struct bwl_pins *p,
 	}
 }
 
-/* Peers of path offload: how many XDP carries, and why not the first that it does not. */
+/*
+ * Peers of path offload: how many XDP carries, and why it does not carry the first of the others.
+ */
 static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct bwl_gen *g,
 			  uint64_t now)
 {
@@ -214,7 +219,7 @@ static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct
 			  "XDP carries all %u peers of path offload", wanted);
 }
 
-/* Where `next_hop_mac` stands, nobody on the link may say that the next hop is elsewhere. */
+/* If `next_hop_mac` is given, nobody on the link may move the next hop elsewhere. */
 static void check_next_hops(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g)
 {
 	struct bwl_fixed_hop *list;
@@ -290,7 +295,7 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	bwl_gen_close(&g);
 }
 
-/* Everything into r. */
+/* Puts all results into r. */
 static int run_checks(struct bwl_report *r, const struct bwl_attach *a, struct bwl_pins *p,
 		      struct bwl_err *e)
 {
@@ -367,7 +372,7 @@ int bwl_up(struct bwl_attach *a, struct bwl_err *e)
 
 	r = bwl_pins_open(a->dir, true, &p, e);
 	if (!r)
-		r = bwl_pins_lock(p, e); /* nothing changes between the look and the opening */
+		r = bwl_pins_lock(p, e); /* nothing changes between the check and the opening */
 	if (!r)
 		r = verify(a, p, true, e);
 	if (r > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* verify: the ways past the programs that something else on the DPU could open. */
+/* verify: ways around the programs that something else on the DPU could open. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static bool is_port(const struct bwl_pins *p, uint32_t ifindex)
 	return false;
 }
 
-/* A bond passes everything on to us; a bridge forwards frames by itself, out of sight. */
+/* A bond passes all frames to us. A bridge forwards frames by itself, and we would not see them. */
 static bool is_bonded_port(const struct bwl_pins *p, const struct bwl_netdev *d,
 			   const struct bwl_netdev *all, size_t n)
 {
@@ -104,8 +104,8 @@ static void check_uncovered(struct bwl_report *r, const struct bwl_pins *p,
 }
 
 /*
- * A function of the host whose switch port has no device here could reach the network by the
- * NIC's own switch, past every program.
+ * A host function whose switch port has no device here could reach the network through the NIC's
+ * own switch, bypassing all programs.
  */
 static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size_t n)
 {
@@ -145,7 +145,7 @@ static void say_failed(void *arg, const char *what)
 		  "%s", what);
 }
 
-/* The second lock: needs no program, no process and no mark. */
+/* The second lock, which needs no program, no process and no mark. */
 static void check_lock(struct bwl_report *r, const struct bwl_pins *p)
 {
 	struct bwl_err e = { 0 };

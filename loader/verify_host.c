@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* verify: may the host own what the programs run on? See host_rights.h. */
+/* verify: can the host own what the programs run on? See host_rights.h. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ bool host_rights_of(const struct bwl_pci_nic *nic)
 enum tool_end host_rights_ask(const char *address, struct tool_answer *room,
 			      struct host_rights *ret)
 {
-	/* --full tells of every host, and is refused by old versions and on a host. */
+	/* --full shows every host. Old versions refuse it, and so does the tool on a host. */
 	static const char *const tools[] = { "mlxprivhost", "mstprivhost" };
 	enum tool_end end = TOOL_ABSENT;
 	unsigned i;
@@ -49,8 +49,8 @@ enum tool_end host_rights_ask(const char *address, struct tool_answer *room,
 }
 
 /*
- * What packaging/ask-host has recently recorded outside of the unit's sandbox: only if root made
- * it.
+ * What packaging/ask-host recently recorded outside the unit's sandbox. Only a file that root made
+ * counts.
  */
 static bool heard(const char *address, struct tool_answer *room, struct host_rights *ret)
 {
@@ -73,7 +73,7 @@ static bool heard(const char *address, struct tool_answer *room, struct host_rig
 	return ret->level != RIGHT_UNTOLD;
 }
 
-/* "level PRIVILEGED, rshim, port owner": what of it the host holds; empty: nothing. */
+/* "level PRIVILEGED, rshim, port owner": what the host holds; empty: nothing. */
 static void held(const struct host_rights *h, char *ret, size_t room)
 {
 	const struct {

@@ -5,13 +5,17 @@
 #include "journal/journal.h"
 #include "verify.h"
 
-/* What else keeps the ports closed does not last: `up`, or bwlimitd, turns it into running. */
+/*
+ * Anything else that keeps the ports closed does not last: `up` or bwlimitd turns it into running.
+ */
 static bool is_stopped(const struct bwl_pins *p)
 {
 	return bwl_is_stopped(p) || p->ctl->stop == BWL_UPGRADING;
 }
 
-/* Names that the journal has closed and the maps do not: somebody opened them without saying so. */
+/*
+ * Names that are closed in the journal but not in the maps: somebody opened them without a record.
+ */
 static void check_maps(struct bwl_report *r, struct bwl_pins *p, const struct bwl_journal *j)
 {
 	struct bwl_policy *pol = NULL;

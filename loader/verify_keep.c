@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes the newest result of verify to a file in /run/bwlimit, for members of bwlimit-read, so
- * that asking whether every promise holds does not take root. It is only data for people and their
- * monitoring.
+ * that checking whether every promise holds does not need root. It is only data for people and
+ * their monitoring.
  */
 #include <stdlib.h>
 #include <sys/stat.h>

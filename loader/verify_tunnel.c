@@ -10,8 +10,8 @@
 
 struct found {
 	unsigned encrypted, shaped;
-	unsigned dev_in;                /* peers whose packets a device decrypts */
-	bool nexthop[BWL_MAX_NEXTHOPS]; /* of encrypted peers */
+	unsigned dev_in;                /* peers whose packets are decrypted by a device */
+	bool nexthop[BWL_MAX_NEXTHOPS]; /* next hops of encrypted peers */
 };
 
 static void look(const struct bwl_pins *p, const struct bwl_gen *g, struct found *f)
@@ -70,7 +70,7 @@ static bool is_uplink(const struct bwl_pins *p, uint32_t ifindex)
 	return false;
 }
 
-/* ESP goes where the DPU's routes lead: past the last gate where that is no uplink. */
+/* ESP follows the DPU's routes: if they do not lead to an uplink it misses the last gate. */
 static void check_route(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_nexthop *h)
 {
 	int family = h->has4 ? AF_INET : AF_INET6;
@@ -94,9 +94,9 @@ static void check_route(struct bwl_report *r, const struct bwl_pins *p, const st
 }
 
 /*
- * What a device has decrypted is known by the SA that its driver hangs to the packet. GRO compares
- * no SAs: the programs refuse what it has merged. And before 6.8 they take nothing
- * (bpf/lib/inbound.h).
+ * The SA of a packet that a device has decrypted is known from what the driver attaches to the
+ * packet. GRO does not compare SAs, so the programs refuse packets that it has merged. Before Linux
+ * 6.8 they accept none (bpf/lib/inbound.h).
  */
 static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsigned peers)
 {
