@@ -35,7 +35,7 @@ struct doc *sync_docs_find(const struct sync_docs *d, const char *key)
 	return NULL;
 }
 
-/* However many grants there are, a revocation finds a place. */
+/* However many grants there are, there is room for a revocation. */
 static bool make_room(struct sync_docs *d, enum bwl_doc_kind for_kind)
 {
 	unsigned last = 0;
@@ -69,7 +69,7 @@ static void keep_bytes(struct sync_docs *d, struct doc *doc, struct bwl_pb_in va
 {
 	size_t len = bwl_pb_len(value);
 
-	/* What names parts is not the document. */
+	/* The list of its parts is not the document itself. */
 	if (doc->at.big || !len || len > DOCS_BYTES_MOST - d->bytes)
 		return;
 	doc->bytes = bwl_must(malloc(len));
@@ -91,7 +91,7 @@ void sync_docs_put(struct sync_docs *d, const char *range, const struct bwl_etcd
 	memcpy(key, kv->key.at, len);
 	key[len] = '\0';
 	if (kv->gone)
-		return; /* the next read finds out: an event may be late */
+		return; /* the next read notices it: an event may be late */
 	doc = sync_docs_find(d, key);
 	if (!doc)
 		doc = add(d, key, &at);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See handover.h. Nothing here waits, but for connect(2) to a socket of this machine. */
+/* See handover.h. Nothing here waits, except for connect(2) to a socket of this machine. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "bwl/clock.h"
 #include "handover.h"
 
-#define ANSWER_NS (120 * SYNC_S) /* a large policy is put in force before it is answered */
+#define ANSWER_NS (120 * SYNC_S) /* a large policy is put in force before the answer */
 #define STATUS LANE_COUNT
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
@@ -77,7 +77,7 @@ static int reach(const struct handover *h, struct bwl_err *e)
 	return bwl_take_fd(&fd);
 }
 
-/* The owner of the socket, by process: a restarted bwlimitd is another one. */
+/* The process that owns the socket: a restarted bwlimitd is a different one. */
 static long who(void *arg)
 {
 	BWL_AUTO_CLOSE int fd = reach(arg, NULL);
@@ -89,7 +89,7 @@ static long who(void *arg)
 	return peer.pid;
 }
 
-/* One message of the kernel: the line fits into an empty buffer. */
+/* One message to the kernel: the line fits into an empty buffer. */
 static int say(int fd, const json_t *what, int doc)
 {
 	union {
@@ -202,7 +202,7 @@ static enum given look(void *arg, enum doc_lane lane, struct bwl_err *why)
 		BWL_AUTO(json_decref) json_t *o = take_line(t);
 
 		if (json_is_true(json_object_get(o, "taken")))
-			continue; /* it is at work; the answer comes */
+			continue; /* it is being processed; the answer will follow */
 		error = json_string_value(json_object_get(o, "error"));
 		if (error) {
 			const char *todo = json_string_value(json_object_get(o, "todo"));
@@ -227,7 +227,7 @@ static enum given look(void *arg, enum doc_lane lane, struct bwl_err *why)
 	return GIVEN_AWAY;
 }
 
-/* Signed, it is a string, whose bytes are handed on as they are. */
+/* A signed status is a string: its bytes are passed on unchanged. */
 static ssize_t take_status(const json_t *status, void *to, size_t most)
 {
 	size_t len = json_is_string(status) ? json_string_length(status)
@@ -240,7 +240,7 @@ static ssize_t take_status(const json_t *status, void *to, size_t most)
 	return (ssize_t)len;
 }
 
-/* Asks, and answers when that has come. */
+/* Asks for the status, and returns it once the answer has come. */
 static ssize_t status(void *arg, uint64_t cosigned, void *to, size_t most)
 {
 	struct handover *h = arg;

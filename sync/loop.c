@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See loop.h. No pointer to a document lives over a call of the store: what it hears may move them.
+/*
+ * See loop.h. No pointer to a document is kept over a call of the store: news from it may move
+ * them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@ static void say(struct sync *s, enum sync_word word, const struct bwl_doc_at *do
 		       .word = word, .server = s->servers[s->server], .doc = doc, .err = err });
 }
 
-/* The same error is reported once, until there was none. */
+/* An error is reported once, until a success comes in between. */
 static void say_once(struct sync *s, enum sync_word word, enum sync_told of,
 		     const struct bwl_err *err)
 {
@@ -24,7 +26,7 @@ static void say_once(struct sync *s, enum sync_word word, enum sync_told of,
 	snprintf(s->told[of], sizeof(s->told[of]), "%s", err->text);
 	say(s, word, NULL, err);
 }
-/* From two thirds of it to four thirds. */
+/* A random time between two thirds and four thirds of it. */
 static uint64_t about(const struct sync *s, uint64_t ns)
 {
 	return ns / 3 * 2 + ns / 3 * 2 / 1024 * (s->chance() % 1024);
@@ -43,7 +45,7 @@ static void lose(struct sync *s, uint64_t now_ns, const struct bwl_err *err)
 	s->connected = s->watching = s->is_well = false;
 	s->server = (s->server + 1) % s->nservers;
 	s->failed++;
-	/* The others at once, then all of them again after a while. */
+	/* First the other servers at once; then all of them again after a pause. */
 	if (s->failed % s->nservers == 0) {
 		unsigned round = s->failed / s->nservers - 1;
 
@@ -65,7 +67,9 @@ static void reach(struct sync *s, uint64_t now_ns)
 	s->read_ns = s->alive_ns = now_ns;
 }
 
-/* The lease and what is written under it fail without the rest: a full disk refuses writes alone.
+/*
+ * The lease and what is written under it may fail while the rest works: with a full disk the server
+ * refuses only writes.
  */
 static bool is_server_lost(int r)
 {
@@ -151,7 +155,7 @@ static void speak_to_store(struct sync *s, uint64_t now_ns)
 		len = s->agent->status(s->agent_arg, s->docs.cosigned, status, sizeof(status));
 		s->asked = len == -EAGAIN;
 		if (s->asked)
-			return; /* its answer wakes us */
+			return; /* the answer will wake us */
 		s->status_ns = now_ns + (s->news   ? SYNC_NEWS_NS
 					 : len > 0 ? SYNC_STATUS_NS
 						   : SYNC_NO_STATUS_NS);
@@ -172,8 +176,8 @@ static void away(struct sync *s, uint64_t now_ns, const struct bwl_err *e)
 }
 
 /*
- * The publisher waits for that. Not for a signed time: every tray has one in the same second, every
- * minute, and nobody waits.
+ * Whoever published it waits for the result. Not so for a signed time: every tray gets one in the
+ * same second, every minute, and nobody waits.
  */
 static void tell_soon(struct sync *s, const struct bwl_doc_at *at, uint64_t now_ns)
 {
@@ -208,7 +212,7 @@ static void arrived(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 		    given == GIVEN_TAKEN ? NULL : &e);
 	if (given != GIVEN_AWAY)
 		tell_soon(s, &w->at, now_ns);
-	/* It has gone, or is another one by now. */
+	/* It is gone, or was replaced meanwhile. */
 	if (!doc || doc->mod != w->mod)
 		return;
 	if (given == GIVEN_TAKEN)
@@ -219,7 +223,7 @@ static void arrived(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 		doc->state = DOC_TODO;
 }
 
-/* The bytes of a document, from the watch or the store. The caller frees *ret. */
+/* Gets the bytes of a document from the watch or the store. The caller frees *ret. */
 static int bytes_of(struct sync *s, struct sync_way *w, struct doc *doc, uint8_t **ret,
 		    size_t *ret_len, struct bwl_err *e)
 {
@@ -243,13 +247,13 @@ static int bytes_of(struct sync *s, struct sync_way *w, struct doc *doc, uint8_t
 	if (!r) {
 		doc = sync_docs_find(&s->docs, w->key);
 		if (doc && doc->mod < mod)
-			doc->mod = mod; /* it was replaced meanwhile: this is the new one */
+			doc->mod = mod; /* it was replaced meanwhile: these are the new bytes */
 		w->mod = mod;
 	}
 	return r;
 }
 
-/* When it may be fetched; what is behind it in its lane waits, too. */
+/* When it may be fetched. Documents behind it in its lane wait, too. */
 static uint64_t fetch_ns(struct sync *s, struct doc *doc, uint64_t now_ns)
 {
 	if (!doc->at.big || sync_docs_lane(doc) == LANE_CLOSES)
@@ -274,7 +278,9 @@ static void send_off(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 	doc = sync_docs_find(&s->docs, w.key);
 	if (r == -ENOTCONN || (!r && !doc))
 		return;
-	/* What is wrong with this document alone; all else is the server's, and nothing overtakes.
+	/*
+	 * These errors are about this document only. All others are the server's: nothing
+	 * overtakes.
 	 */
 	if (r && r != -ENOENT && r != -EMSGSIZE && r != -EUCLEAN) {
 		lose(s, s->now_ns(), &e);
@@ -298,7 +304,7 @@ static void send_off(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 	s->way[lane] = w;
 }
 
-/* A new bwlimitd is given everything: it may have forgotten what was only in its memory. */
+/* A new bwlimitd gets everything again: it may have lost what was only in its memory. */
 static void look_for_agent(struct sync *s, uint64_t now_ns)
 {
 	long who;
@@ -338,7 +344,7 @@ uint64_t sync_step(struct sync *s)
 		next_ns = s->retry_ns;
 	if (s->connected && !s->asked && s->status_ns < next_ns)
 		next_ns = s->status_ns > now_ns ? s->status_ns : now_ns;
-	/* One document after the other, and the watch's messages in between. */
+	/* One document after another, with the watch's messages in between. */
 	for (unsigned i = 0; i < LANE_COUNT; i++) {
 		struct doc *doc = *s->way[i].key || s->agent_ns > now_ns || !s->connected
 					  ? NULL

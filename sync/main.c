@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bwlimit-sync: documents from the fleet's store to bwlimitd. */
+/* bwlimit-sync: passes documents from the fleet's store to bwlimitd. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -64,7 +64,7 @@ static void say(void *arg, const struct sync_says *s)
 	fflush(stdout);
 }
 
-/* Of what it serves with: err NULL, then text is what was read. */
+/* Reports on serving. err NULL: text is what was read. */
 static void say_serves(const struct options *o, const char *event, const char *text,
 		       const struct bwl_err *err)
 {
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
 	s = (struct sync){
 		.servers = o.servers,
 		.nservers = o.nservers,
-		.server = chance() % o.nservers, /* a fleet spreads over them */
+		.server = chance() % o.nservers, /* spreads a fleet over the servers */
 		.store = &store_etcd_ops,
 		.store_arg = store,
 		.agent = &handover_ops,

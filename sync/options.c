@@ -72,7 +72,7 @@ static int judge(struct options *o, struct bwl_err *e)
 	return bwl_store_prefix_ok(o->conf.prefix, e);
 }
 
-/* Read for each connection; but the user wants to know now. */
+/* They are read again for each connection, but the user wants to know now. */
 static int look_at_files(const struct options *o)
 {
 	const char *const files[] = { o->conf.tls.ca, o->conf.tls.cert, o->conf.tls.key };

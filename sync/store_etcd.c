@@ -9,21 +9,21 @@
 #include "store_etcd.h"
 
 #define LEASE_S 30
-#define COSIGNED_HEAD 256 /* bytes of a note in which its size is */
+#define COSIGNED_HEAD 256 /* bytes of a note that include its size */
 
 enum { FOR_ALL, FOR_TRAY, RANGES };
 
 struct store_etcd {
 	struct store_etcd_conf conf;
 	char range[RANGES][BWL_ETCD_KEY_MOST];
-	char cosigned[BWL_ETCD_KEY_MOST]; /* the key of the checkpoint that the controller cosigned
-					   */
-	int64_t cosigned_mod;             /* 0: it is not there; */
-	bool cosigned_new;                /* its value is to be read */
+	char cosigned[BWL_ETCD_KEY_MOST]; /* key of the checkpoint that the controller cosigned */
+	int64_t cosigned_mod;             /* 0: there is none */
+	bool cosigned_new;                /* its value must be read */
 	/*
-	 * Two connections, calls and the watch: libcurl 7.88 reads what came for one stream while
-	 * it works for another one of its connection, and of an answer that came so as a whole it
-	 * may deliver the trailers alone, one in some dozens; then the server counted as lost.
+	 * Two connections, one for calls and one for the watch: while libcurl 7.88 works for one
+	 * stream, it reads what came for another stream of the same connection, and of an answer
+	 * that came whole in this way it may deliver only the trailers. That happened once in some
+	 * dozens of calls, and the server then counted as lost.
 	 */
 	struct bwl_grpc *g, *for_watch;
 	int64_t lease; /* 0: none */
@@ -35,7 +35,7 @@ struct store_etcd *store_etcd_new(const struct store_etcd_conf *c)
 	struct store_etcd *s = bwl_must(calloc(1, sizeof(*s)));
 
 	s->conf = *c;
-	/* Prefix and tray were judged: they fit. */
+	/* Prefix and tray have been checked: they fit. */
 	bwl_doc_range(s->range[FOR_ALL], c->prefix, NULL);
 	bwl_doc_range(s->range[FOR_TRAY], c->prefix, c->tray);
 	bwl_cosigned_key(s->cosigned, c->prefix, c->tray);
@@ -89,7 +89,7 @@ struct into {
 	struct store_etcd *s;
 	struct sync_docs *docs;
 	const char *range;
-	bool cosigned; /* it is there */
+	bool cosigned; /* it exists */
 };
 
 static bool is_cosigned(const struct store_etcd *s, const struct bwl_etcd_kv *kv)
@@ -113,8 +113,8 @@ static int put(void *arg, const struct bwl_etcd_kv *kv)
 }
 
 /*
- * Its second line. An invalid one is no hint: the proof then starts from nothing, and nothing is
- * cosigned.
+ * The size is in the second line. If it is invalid it is ignored: the proof then starts from
+ * nothing, and nothing is cosigned.
  */
 static int take_cosigned(void *arg, const struct bwl_etcd_kv *kv)
 {
@@ -144,7 +144,7 @@ static int read_all(void *arg, struct sync_docs *d, int64_t *ret_revision, struc
 	struct into into = { .s = s, .docs = d };
 	int r = 0;
 
-	/* Both at the revision of the first. */
+	/* Both ranges are read at the revision of the first. */
 	*ret_revision = 0;
 	for (unsigned i = 0; !r && i < RANGES; i++) {
 		into.range = s->range[i];
@@ -231,7 +231,7 @@ static int status(void *arg, const void *at, size_t len, struct bwl_err *e)
 
 void store_etcd_wait(struct store_etcd *s, unsigned timeout_ms, struct curl_waitfd *fds, unsigned n)
 {
-	struct pollfd p[LANE_COUNT + 2]; /* HANDOVER_FDS, and one of signals */
+	struct pollfd p[LANE_COUNT + 2]; /* HANDOVER_FDS, and one for signals */
 
 	if (s->for_watch) {
 		bwl_grpc_wait(s->for_watch, timeout_ms, fds, n, NULL);

@@ -9,7 +9,7 @@
 
 #define JSON "application/json"
 #define AT "/v1/"
-#define STATUS AT "status" /* no command: what is put into the store */
+#define STATUS AT "status" /* not a command: what is put into the store */
 
 static const struct asking_document documents[] = {
 	{ .name = "top", .words = { "top", "--once" }, .options = { "most" } },
@@ -79,7 +79,7 @@ static void answer(void *arg, const struct bwl_https_ask *ask, struct bwl_https_
 	else if (asking_command(s->conf.commands, words, SERVE_DOCUMENT_MOST, &a->text, &a->len,
 				&code, &e))
 		bwl_https_refuse(a, UNAVAILABLE, &e);
-	else /* a failed one prints the reason, as a document of kind error */
+	else /* a failed command prints the reason, as a document of kind error */
 		*a = (struct bwl_https_answer){ code ? BAD_GATEWAY : OK, JSON, a->text, a->len, 0 };
 }
 
