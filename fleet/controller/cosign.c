@@ -24,7 +24,7 @@ static enum cosign_word stranger(struct cosigned *c, const char *what, struct bw
 	return COSIGN_STRANGER;
 }
 
-/* Does the proof show that it begins with the one that was cosigned? */
+/* Does the proof show that the log begins with the cosigned one? */
 static bool is_proven(const struct log_head *before, const struct tray_status *s)
 {
 	if (!s->nproof || s->proof_from != before->c.size)
@@ -38,7 +38,7 @@ static bool is_same(const struct log_head *a, const struct log_head *b)
 	return a->c.size == b->c.size && bwl_hash_equal(&a->c.root, &b->c.root);
 }
 
-/* It is signed by the log's own key, and of the log that is known. */
+/* The checkpoint is signed by the log's own key, and the log is the known one. */
 static enum cosign_word judge_order(struct cosigned *c, const struct tray_status *s,
 				    const struct log_head *now, int64_t now_s, struct bwl_err *why)
 {

@@ -87,7 +87,7 @@ static int point(struct dev *d, struct options *o, struct bwl_err *e)
 	return 0;
 }
 
-/* The desk of a person: bwlimit-ctl --fleet … --conf DIR/fleet.conf. */
+/* Writes a person's configuration: bwlimit-ctl --fleet … --conf DIR/fleet.conf. */
 static int dev_desk(const struct dev *d, const struct options *o, struct bwl_err *e)
 {
 	char text[6 * DEV_PATH];

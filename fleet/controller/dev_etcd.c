@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The etcd of --dev: Debian's binary as a child, which ends with us; and the permissions in it, by
- * etcd's Auth service (api/etcdserverpb/rpc.proto, api/authpb/auth.proto).
+ * The etcd of --dev: Debian's binary as a child process, which ends with us; and its permissions,
+ * set through etcd's Auth service (api/etcdserverpb/rpc.proto, api/authpb/auth.proto).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "fleet/store/publish.h"
 
 #define WAIT_MS 100
-#define WAITS 200 /* 20 s: its first start makes a database */
+#define WAITS 200 /* 20 s: its first start creates a database */
 
 static void run_etcd(const struct dev *d, pid_t parent)
 {
@@ -77,13 +77,13 @@ static void run_etcd(const struct dev *d, pid_t parent)
 		dup2(log, STDERR_FILENO);
 	}
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent) /* it ended before that */
+	if (getppid() != parent) /* the parent ended before prctl() took effect */
 		_exit(127);
 	execvp("etcd", argv);
 	_exit(127);
 }
 
-/* As etcd's own user root, which may do everything. */
+/* Connects as etcd's own user root, which may do everything. */
 static int open_as_root(const struct dev *d, char file[static 3][DEV_PATH], struct bwl_grpc **ret,
 			struct bwl_err *e)
 {
@@ -119,7 +119,7 @@ static int wait_for_etcd(const struct dev *d, struct bwl_grpc *g, struct bwl_err
 			d->dir);
 }
 
-/* An existing setting is no error. Frees the message. */
+/* An existing setting is not an error. Frees the message. */
 static int auth(struct bwl_grpc *g, const char *method, struct bwl_pb_out *say, struct bwl_err *e)
 {
 	char path[80];
@@ -145,7 +145,7 @@ static int add_user(struct bwl_grpc *g, const char *user, const char *role, stru
 
 	bwl_pb_put_text(&say, 1, user);
 	at = bwl_pb_begin(&say, 3);
-	bwl_pb_put_int(&say, 1, 1); /* no password: a certificate */
+	bwl_pb_put_int(&say, 1, 1); /* no password: users have certificates */
 	bwl_pb_end(&say, at);
 	r = auth(g, "UserAdd", &say, e);
 	say = (struct bwl_pb_out){ 0 };
@@ -159,7 +159,7 @@ static int add_user(struct bwl_grpc *g, const char *user, const char *role, stru
 
 enum { READ = 0, WRITE = 1, READ_WRITE = 2 };
 
-/* A key, or with '/' at its end all below it. */
+/* A key; if it ends with '/', all keys below it. */
 static int allow(struct bwl_grpc *g, const char *role, int what, const char *key, struct bwl_err *e)
 {
 	struct bwl_pb_out say = { 0 };
@@ -177,7 +177,7 @@ static int allow(struct bwl_grpc *g, const char *role, int what, const char *key
 	return auth(g, "RoleGrantPermission", &say, e);
 }
 
-/* A tray reads what is for all and for it, and writes only its own status keys. */
+/* A tray reads what is for all trays and for itself, and writes only its own status keys. */
 static int allow_tray(struct bwl_grpc *g, const char *prefix, const char *tray, struct bwl_err *e)
 {
 	static const char *const says[] = { "alive", "at", "status" };
@@ -197,7 +197,7 @@ static int allow_tray(struct bwl_grpc *g, const char *prefix, const char *tray, 
 	return r;
 }
 
-/* People publish documents, and read what trays say. */
+/* People publish documents, and read what trays report. */
 static int allow_people(struct bwl_grpc *g, const char *prefix, struct bwl_err *e)
 {
 	static const char *const writes[] = { "all", "part", "node", "pending" };
@@ -257,9 +257,9 @@ static int set_up(const struct dev *d, struct bwl_grpc *g, const char *prefix, s
 }
 
 /*
- * One etcd per folder: each holds DIR/etcd.lock until it has ended. That of a controller which was
- * killed still has its address for a while. Returns a descriptor for etcd to inherit, or a negative
- * errno.
+ * Only one etcd per folder: each holds DIR/etcd.lock until it has ended. After a controller was
+ * killed its etcd keeps the address for a while. Returns a descriptor that etcd inherits, or a
+ * negative errno.
  */
 static int only_etcd(const struct dev *d, struct bwl_err *e)
 {

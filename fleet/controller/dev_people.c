@@ -50,7 +50,7 @@ static json_t *terms(const char *name)
 			 bwl_utc(now_s + FOR_S, -1, to));
 }
 
-/* Signed by both people, into folder/file. Takes the reference. */
+/* Signed by both people; written to folder/file. Takes the reference. */
 static int sign(const struct dev *d, struct bwl_key *const key[KEYS], enum bwl_signed_type type,
 		const char *audience, json_t *body, const char *folder, const char *file,
 		struct bwl_err *e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Authority and certificates of --dev: EC P-256, as PEM. A certificate's CommonName is the user of
- * etcd that it is.
+ * Authority and certificates of --dev: EC P-256, as PEM. A certificate's CommonName is its user in
+ * etcd.
  */
 #include <fcntl.h>
 #include <openssl/evp.h>
@@ -71,7 +71,7 @@ static bool extend(X509 *x, int nid, const char *value)
 	return ok;
 }
 
-/* san NULL: an authority, which signs itself (ca NULL). */
+/* san NULL: an authority, which signs its own certificate (ca NULL). */
 static X509 *certify(const char *name, const char *san, EVP_PKEY *k, X509 *ca, EVP_PKEY *ca_key)
 {
 	X509 *x = X509_new();
@@ -153,7 +153,7 @@ static int copy_ca(const struct pki *p, const char *path, struct bwl_err *e)
 	return ok ? 0 : bwl_fail(e, EIO, "cannot write '%s'", path);
 }
 
-/* As bwlimit-sync finds them: ca.pem, cert.pem, key.pem. */
+/* Under the names that bwlimit-sync uses: ca.pem, cert.pem, key.pem. */
 static int for_tray(const struct pki *p, const char *tray, struct bwl_err *e)
 {
 	char file[3][DEV_PATH], san[BWL_DOC_NAME_MOST + 8];
@@ -182,7 +182,7 @@ int dev_pki(const struct dev *d, struct bwl_err *e)
 		dev_path(d, cert, "pki", name);
 		snprintf(name, sizeof(name), "%s.key", users[i]);
 		dev_path(d, key, "pki", name);
-		if (!i || !strcmp(users[i], "controller")) /* servers: it has --serve */
+		if (!i || !strcmp(users[i], "controller")) /* servers, because of --serve */
 			snprintf(san, sizeof(san), "IP:127.0.0.1,IP:%s", d->host);
 		else
 			snprintf(san, sizeof(san), "DNS:%s", users[i]);

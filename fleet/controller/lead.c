@@ -5,7 +5,7 @@
 #include "bwl/clock.h"
 #include "lead.h"
 
-#define BEHIND_S 60 /* clocks of two controllers differ */
+#define BEHIND_S 60 /* the clocks of two controllers may differ */
 
 int lead_begin(struct lead *l, struct bwl_err *e)
 {
@@ -23,7 +23,7 @@ void lead_end(struct lead *l)
 }
 
 /*
- * A signed time in the future ends documents early, in the whole fleet, until people sign another
+ * A signed time in the future ends documents early in the whole fleet, until people sign another
  * root; one in the past is useless. So an unsynchronised clock signs none.
  */
 static bool clock_is_right(struct lead *l, int64_t now_s, struct bwl_err *e)
@@ -48,9 +48,9 @@ static bool clock_is_right(struct lead *l, int64_t now_s, struct bwl_err *e)
 }
 
 /*
- * Includes closing documents: a tray that gets this time but not one of those knows that it is
- * withheld. What the leader has once seen it names until it ends, even if somebody removed it from
- * the store.
+ * The time names closing documents: a tray that gets this time but not one of those knows that it
+ * is withheld. Once the leader has seen such a document it names it until it ends, even if somebody
+ * removed it from the store.
  */
 static json_t *named(struct lead *l, int64_t now_s)
 {
@@ -102,7 +102,10 @@ static int sign_time(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_
 	}
 	l->told_clock = false;
 	d.more = named(l, now_s);
-	/* Versions rise by the clock: also where the store was restored from an old copy. */
+	/*
+	 * The version follows the clock, so that it rises even if the store was restored from an
+	 * old copy.
+	 */
 	d.version = (uint64_t)now_s > l->v->time.version ? (uint64_t)now_s : l->v->time.version + 1;
 	r = lead_publish(l, &d, NULL, 0, e);
 	if (r)

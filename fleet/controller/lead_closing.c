@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Closing documents, kept beside the documents: signed times name them until they end, even if
+ * Closing documents, kept beside the documents. Signed times name them until they end, even if
  * somebody removed them from the store, so a new leader has to know them. And a tray that gets a
- * label later is given what closes for it. The copies are the documents' own bytes, at
- * PREFIX/controller/closing/-/SHA256: a writer there cannot make anything that people did not sign.
+ * label later is given what closes for that label. The copies are the documents' own bytes, at
+ * PREFIX/controller/closing/-/SHA256: whoever can write there cannot create anything that people
+ * did not sign.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 #include "lead.h"
 #include "signed/closing.h"
 
-#define ENDED_MOST 64 /* that are cleared away by one leader; the next clears the rest */
-#define STEP_MOST 32  /* that are copied in a step */
+#define ENDED_MOST 64 /* cleared away by one leader; the next one clears the rest */
+#define STEP_MOST 32  /* copied in one step */
 
 struct reading {
 	struct lead *l;
@@ -23,7 +24,7 @@ struct reading {
 	unsigned n;
 };
 
-/* By a time that was signed: this machine's clock may be wrong, and what is deleted is gone. */
+/* According to a signed time: this machine's clock may be wrong, and a deletion is final. */
 static bool has_ended(const struct view *v, const char *at, size_t len)
 {
 	struct bwl_signed d;
@@ -93,7 +94,10 @@ static int copy_key(const struct lead *l, const struct view_closing *c,
 	return lead_key(l, "closing", "", bwl_hex_encode(c->digest, sizeof(c->digest), hex), key);
 }
 
-/* As it is in the store now; if it has gone, or changed, there is nothing to keep. */
+/*
+ * Copies the bytes that are in the store now. If they are gone or have changed there is nothing to
+ * keep.
+ */
 static int keep(struct lead *l, struct view_closing *c, struct bwl_err *e)
 {
 	char from[BWL_ETCD_KEY_MOST], to[BWL_ETCD_KEY_MOST];
@@ -126,7 +130,10 @@ static int copy(struct lead *l, struct bwl_err *e)
 {
 	unsigned done = 0;
 
-	/* What the next root judges good is named on, also where the store has no other copy. */
+	/*
+	 * Copies that the new root finds valid are named from now on, too, even if the store has no
+	 * other copy.
+	 */
 	if (l->v->root && l->root_version != bwl_root_terms(l->v->root)->version) {
 		int r = lead_closings_read(l, e);
 
@@ -154,28 +161,28 @@ static bool is_newer(const struct bwl_signed_terms *a, const struct bwl_signed_t
 }
 
 /*
- * By which key it is given. Where another one has its name each has a key of its own: by one alone
- * the one would take the other's place again.
+ * The key under which it is given. If another document has the same name, each has a key of its
+ * own: under one shared key they would replace each other again and again.
  */
 static void key_name(const struct view_closing *c, bool own, char ret[static BWL_DOC_NAME_MOST])
 {
 	char hex[65];
 
 	bwl_hex_encode(c->digest, sizeof(c->digest), hex);
-	if (own) /* names of documents are of BWL_NAME_LEN */
+	if (own) /* documents' names have BWL_NAME_LEN */
 		snprintf(ret, BWL_DOC_NAME_MOST, "%.*s.%.16s", BWL_NAME_LEN - 1, c->name, hex);
 	else
 		snprintf(ret, BWL_DOC_NAME_MOST, "%s", c->name);
 }
 
-/* What is at the place where a tray has, or may be given, a closing document. */
+/* What is at a key where a tray has, or may be given, a closing document. */
 enum there {
 	THERE_NOT,   /* nothing, an older one, or one that people did not sign, which is reported */
 	THERE_IS,    /* this one, or a newer one with the same content */
 	THERE_OTHER, /* a valid one with other content */
 };
 
-/* tray NULL: for all. *ret_was: the revision there, 0: nothing. */
+/* tray NULL: the key for all trays. *ret_was: its revision; 0: there is nothing. */
 static int look(struct lead *l, const char *tray, const struct view_closing *c, int64_t now_s,
 		const char *name, enum there *ret, int64_t *ret_was, struct bwl_err *e)
 {
@@ -206,7 +213,7 @@ static int look(struct lead *l, const char *tray, const struct view_closing *c, 
 	return 0;
 }
 
-/* The copy, to that tray (NULL: to all): as people signed it. */
+/* Gives the copy to the tray (NULL: to all), exactly as people signed it. */
 static int give(struct lead *l, const char *tray, const struct view_closing *c, int64_t now_s,
 		struct bwl_err *e)
 {
@@ -229,7 +236,10 @@ static int give(struct lead *l, const char *tray, const struct view_closing *c, 
 
 	key_name(c, c->shared, name);
 	r = look(l, tray, c, now_s, name, &there, &was, e);
-	/* Two that no tray had both of, until this one got a label: beside it, not in its place. */
+	/*
+	 * No tray had to have both until this one got the label: this one goes beside the other,
+	 * not in its place.
+	 */
 	if (!r && there == THERE_OTHER) {
 		key_name(c, true, name);
 		r = look(l, tray, c, now_s, name, &there, &was, e);
@@ -251,8 +261,8 @@ static int give(struct lead *l, const char *tray, const struct view_closing *c, 
 }
 
 /*
- * A closing document for a label was published to the trays that had it then. A tray that got it by
- * a later enrolment is given it: an enrolment opens nothing.
+ * A closing document for a label was published to the trays that had the label then. A tray that
+ * gets the label by a later enrolment is given it, too: an enrolment opens nothing.
  */
 static int give_labels(struct lead *l, struct view_tray *t, int64_t now_s, unsigned *done,
 		       struct bwl_err *e)
@@ -281,8 +291,8 @@ static int give_labels(struct lead *l, struct view_tray *t, int64_t now_s, unsig
 }
 
 /*
- * Of two that have one name and say something else one is in the other's place in the store: each
- * is given at a key of its own, to all or to each tray that it means.
+ * If two documents have one name but different content, one replaces the other in the store: so
+ * each is given under a key of its own, to all trays or to each tray that it is for.
  */
 static int give_shared(struct lead *l, struct view_closing *c, int64_t now_s, struct bwl_err *e)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A rollout's health, for people: beside its state in the store, so that it can be read there
- * whoever leads. One write a second at most, however many rollouts are running.
+ * A rollout's health, for people: beside its state in the store, so that it can be read whoever
+ * leads. At most one write a second, however many rollouts are running.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "lead_rollout.h"
 
-#define CHANGED_NS (5 * CTRL_S) /* a change is reported at most that often */
-#define AGAIN_NS (30 * CTRL_S)  /* and else again, so that its age says that somebody judges */
+#define CHANGED_NS (5 * CTRL_S) /* changes are reported at most this often */
+#define AGAIN_NS (30 * CTRL_S)  /* otherwise this often: its age shows that somebody judges */
 #define EACH_NS CTRL_S
 
-/* Two readings of two clocks differ by a second for nothing. */
+/* Two readings of two clocks may differ by a second without any change. */
 static int64_t steady(int64_t was_s, int64_t is_s)
 {
 	return is_s - was_s > 1 || was_s - is_s > 1 ? is_s : was_s;
@@ -52,7 +52,7 @@ int lead_health(struct lead *l, struct lead_rollout *lr, const struct rollout_ve
 	uint64_t due_ns = lr->health_ns;
 	int r;
 
-	/* said_s is 0 in both, so equal text is equal. A new stage is reported at once. */
+	/* said_s is 0 in both, so equal health has equal text. A new stage is reported at once. */
 	if (lr->health.version != h.version)
 		due_ns = 0;
 	else

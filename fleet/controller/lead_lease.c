@@ -33,7 +33,9 @@ static int publish(struct lead *l, const struct view_policy *p, const uint8_t di
 	return lead_publish(l, &d, NULL, 0, e);
 }
 
-/* For how long, of what was before a rollout and of what it brings; 0: it needs none. */
+/*
+ * For how long leases hold, for the policy before a rollout and for the new one; 0: it needs none.
+ */
 struct spans {
 	uint64_t from_s, to_s;
 };
@@ -64,7 +66,7 @@ static int renew(struct lead *l, const struct rollout *ro, struct view_policy *p
 	int r = 0;
 
 	snprintf(from_key, sizeof(from_key), "%s.from", p->name);
-	/* Twice the clock: two leases within a second have two versions. */
+	/* The version is twice the clock: the two leases of one second have different versions. */
 	if (s->from_s)
 		r = publish(l, p, ro->from, from_key, s->from_s, now_s, (uint64_t)now_s * 2, e);
 	if (!r && s->to_s)

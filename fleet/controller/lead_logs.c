@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The trays' audit logs: kept, judged, cosigned (cosign.h, lead.h). */
+/* The trays' audit logs: kept, judged and cosigned (cosign.h, lead.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 struct reading {
 	struct lead *l;
-	size_t before; /* bytes of the prefix */
+	size_t before; /* bytes of the keys' prefix */
 };
 
 static int take_log(void *arg, const struct bwl_etcd_kv *kv)
@@ -26,12 +26,13 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
 	if (!t)
 		return 0;
 	if (log_state_parse(kv->value.at, bwl_pb_len(kv->value), &log, &e)) {
-		/* Nothing is signed if nobody can compare it. */
+		/* What nobody can compare is not cosigned. */
 		snprintf(log.wrong, sizeof(log.wrong), "%.190s", e.text);
 		r->l->c->say(r->l->c, "trouble", tray, &e);
 	}
 	t->log.log = log;
-	/* Another leader judged by a newer one: nothing is taken by this one, until that is back.
+	/*
+	 * Another leader judged by a newer enrolment: nothing is accepted until that one is back.
 	 */
 	if (log_is_before(&t->enrolled, log.enrolled_epoch, log.enrolled_version)) {
 		t->enrolled.epoch = log.enrolled_epoch;
@@ -56,7 +57,7 @@ int lead_logs_read(struct lead *l, struct bwl_err *e)
 	return bwl_etcd_values(l->g, prefix, take_log, &r, &revision, e);
 }
 
-/* What it was, if the store did not take what it is now. */
+/* Keeps the old state if the store does not accept the new one. */
 static int keep(struct lead *l, struct view_tray *t, enum cosign_word w, int64_t now_s,
 		struct bwl_err *e)
 {
@@ -108,7 +109,7 @@ static int judge(struct lead *l, struct view_tray *t, int64_t now_s, struct bwl_
 	return 0;
 }
 
-/* People may have taken back what was wrong (they delete the key): what is kept is read again. */
+/* People may have cleared an alarm (by deleting the key): the kept states are read again. */
 static int look_again(struct lead *l, uint64_t now_ns, struct bwl_err *e)
 {
 	bool wrong = false;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Documents of the online key, and what leaders keep in the store, each behind the fence: lead.h.
+/*
+ * Documents signed with the online key, and what leaders keep in the store, always behind the
+ * fence: see lead.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +81,7 @@ int lead_put(struct lead *l, const struct bwl_etcd_put *put, unsigned n, struct 
 int lead_key(const struct lead *l, const char *what, const char *tray, const char *name,
 	     char key[static BWL_ETCD_KEY_MOST])
 {
-	/* "-": for all; no tray has that name (bwl_is_name) */
+	/* "-" means all: no tray has that name (bwl_is_name) */
 	int n = snprintf(key, BWL_ETCD_KEY_MOST, "%s/controller/%s/%s/%s", l->c->o->prefix, what,
 			 *tray ? tray : "-", name);
 

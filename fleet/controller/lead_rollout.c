@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rollouts: executes and stores what rollout.h decides. The controllers keep beside each policy:
- * rollout/ its state, before/ each tray's health before it began, was/ its document, which is
- * compared with the next one, health/ its health, for people.
+ * Rollouts: executes and stores what rollout.h decides. The controllers keep, beside each policy,
+ * at rollout/ its state; at before/ each tray's health before it began; at was/ its document, which
+ * is compared with the next one; at health/ its health, for people.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void lead_rollouts_forget(struct lead *l)
 	l->nrollouts = 0;
 }
 
-/* Where it is, or would be. */
+/* Where it is, or where it would be inserted. */
 static size_t place(const struct lead *l, const char *tray, const char *name, bool *ret_found)
 {
 	size_t from = 0, to = l->nrollouts;
@@ -83,7 +83,7 @@ static struct lead_rollout *add(struct lead *l, const char *tray, const char *na
 
 struct reading {
 	struct lead *l;
-	size_t before; /* bytes of the prefix */
+	size_t before; /* bytes of the keys' prefix */
 };
 
 /* "PLACE/NAME" */
@@ -143,7 +143,7 @@ int lead_rollouts_read(struct lead *l, struct bwl_err *e)
 	return r;
 }
 
-/* What is at a key, as it is: also the head of a document in parts. */
+/* The value at a key, unchanged: it may also be the head of a document in parts. */
 struct raw {
 	uint8_t *at;
 	size_t len;
@@ -174,7 +174,7 @@ static int policy_key(const struct lead *l, const struct view_policy *p,
 			   p->big);
 }
 
-/* Is what comes no wider than what was kept of the one before? */
+/* Is the new policy no wider than the previous one, of which a copy was kept? */
 static int is_tighter(struct lead *l, const struct view_policy *p, const uint8_t from[32],
 		      int64_t now_s, bool *ret, struct bwl_err *e)
 {
@@ -204,7 +204,7 @@ static int is_tighter(struct lead *l, const struct view_policy *p, const uint8_t
 	return r == -ENOENT || r == -EUCLEAN ? 0 : r;
 }
 
-/* The document of a stage, with the state that belongs to it. */
+/* Publishes a stage's document together with the state that belongs to it. */
 static int publish(struct lead *l, struct lead_rollout *lr, const struct view_policy *p,
 		   const struct bwl_etcd_put *more, unsigned nmore, int64_t now_s,
 		   struct bwl_err *e)
@@ -231,10 +231,12 @@ static int publish(struct lead *l, struct lead_rollout *lr, const struct view_po
 	d.version = ro->version;
 	bwl_hex_encode(ro->to, 32, to);
 	bwl_hex_encode(ro->from, 32, from);
-	/* Back: a tray that ignores `back` is at most in the smallest stage. */
+	/* During a rollback a tray that ignores `back` is at most in the smallest stage. */
 	d.more = json_pack("{s:s, s:i, s:s}", "to", to, "percent", back ? 1 : (int)ro->percent,
 			   "salt", ro->salt);
-	/* A tray refuses what names a policy that it never had: all take `to`, then alone is named.
+	/*
+	 * A tray refuses a rollout from a policy that it never had. When all take `to`, only that
+	 * is named.
 	 */
 	if (ro->has_from && (back || ro->percent < 100))
 		json_object_set_new(d.more, "from", json_string(from));
@@ -276,7 +278,7 @@ static void say(struct lead *l, const struct lead_rollout *lr, const char *event
 	l->c->say(l->c, event, what, why ? &e : NULL);
 }
 
-/* It is in force everywhere: what comes next is compared with it. */
+/* The policy is in force everywhere: the next one will be compared with it. */
 static int finish(struct lead *l, struct lead_rollout *lr, const struct view_policy *p,
 		  struct bwl_err *e)
 {
@@ -290,7 +292,7 @@ static int finish(struct lead *l, struct lead_rollout *lr, const struct view_pol
 		return bwl_fail(e, ENAMETOOLONG, "the name of policy %s is too long", p->name);
 	r = read_raw(l, key, &raw, e);
 	was = raw.at;
-	if (r || !was) /* it has gone meanwhile: the watch will say */
+	if (r || !was) /* it has gone meanwhile: the watch will report it */
 		return r;
 	put.value = was;
 	put.len = raw.len;
@@ -299,7 +301,7 @@ static int finish(struct lead *l, struct lead_rollout *lr, const struct view_pol
 	return keep(l, lr, &put, 1, e);
 }
 
-/* A policy that is new to us: it is in force where it came, or goes out in stages. */
+/* A policy that is new to us: it is either in force wherever it arrives, or goes out in stages. */
 static int begin(struct lead *l, struct lead_rollout *lr, const struct view_policy *p,
 		 uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 {
@@ -400,7 +402,7 @@ static int drive(struct lead *l, const struct view_policy *p, uint64_t now_ns, i
 	} else {
 		return 0;
 	}
-	/* What the store did not take was not done. */
+	/* What the store did not accept was not done. */
 	if (r)
 		lr->r = was;
 	return r;

@@ -10,7 +10,7 @@
 
 #define SALTS 64
 
-/* How much it dropped before: of the last minutes, or since it is there. */
+/* The share that it dropped before: in the last minutes, or since it has existed. */
 static uint32_t before_ppm(const struct view_tray *t)
 {
 	const struct view_sample *s = t->before.at_ns ? &t->before : &t->later;
@@ -85,7 +85,7 @@ void lead_seats_salt(struct lead_rollout *lr, unsigned percent)
 			continue;
 		best = far;
 		memcpy(lr->r.salt, salt, sizeof(salt));
-		/* A large fleet comes near it at once. */
+		/* A large fleet gets close to it at once. */
 		if (far <= want / 10)
 			break;
 	}
@@ -110,7 +110,7 @@ static struct rollout_seat *seat_of(const struct lead_rollout *lr, size_t n, con
 void lead_seats_hear(struct lead *l, struct lead_rollout *lr, const struct view_policy *p,
 		     uint64_t now_ns)
 {
-	size_t n = lr->nseats; /* those behind it have come now */
+	size_t n = lr->nseats; /* seats after these are added by this call */
 
 	for (size_t i = 0; i < l->v->ntrays; i++) {
 		struct view_tray *t = l->v->tray[i];

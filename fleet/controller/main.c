@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bwlimit-controller: its parts, and the loop that calls them. */
+/* bwlimit-controller: its modules, and the loop that calls them. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +13,13 @@
 #include "store_module.h"
 
 #define NS_PER_MS 1000000ULL
-/* The unit is not started again then (RestartPreventExitStatus=): another try may lock the token.
+/*
+ * systemd does not restart the unit then (RestartPreventExitStatus=): another attempt may lock the
+ * token.
  */
 #define EXIT_PIN 3
 
-/* The store's is first: the loop waits by its connection. */
+/* The store's comes first: the loop waits on its connection. */
 static const struct ctrl_module *const modules[] = {
 	&store_module,
 	&numbers_module,

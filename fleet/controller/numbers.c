@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See numbers.h. It has its own threads: no step of the loop waits for a tray, or for a client. */
+/* See numbers.h. It has threads of its own: no step of the loop waits for a tray or a client. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 
 struct numbers {
 	const struct ctrl *ctrl;
-	struct bwl_model *model; /* NULL: no --serve */
+	struct bwl_model *model; /* NULL: without --serve */
 	char fleet[BWL_NAME_LEN];
-	int64_t told_s; /* that the list of revoked certificates has ended */
+	int64_t told_s; /* when it was reported that the list of revoked certificates has expired */
 };
 
 static void say(void *arg, const char *event, const char *what, const struct bwl_err *why)
@@ -26,7 +26,7 @@ static void say(void *arg, const char *event, const char *what, const struct bwl
 	c->say(c, event, what, why);
 }
 
-/* For people: whose numbers they are. */
+/* Shown to people: which fleet the numbers are about. */
 static int read_fleet(const char *file, char fleet[static BWL_NAME_LEN], struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);

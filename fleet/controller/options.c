@@ -133,7 +133,7 @@ static int judge(const struct options *o, struct bwl_err *e)
 	return bwl_store_prefix_ok(o->prefix, e);
 }
 
-/* Read for each connection; but the user wants to know now. */
+/* They are read again for each connection, but the user wants to know now. */
 static int look_at_files(const struct options *o)
 {
 	const char *const files[] = { o->tls.ca, o->tls.cert, o->tls.key, o->root };
@@ -211,7 +211,7 @@ static const struct option opts[] = {
 	{ 0 },
 };
 
-/* Words that are used unchanged. NULL: not one of those. */
+/* Options whose value is used unchanged. NULL: not one of those. */
 static const char **word_of(struct options *o, int c)
 {
 	switch (c) {

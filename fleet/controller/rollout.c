@@ -7,8 +7,8 @@
 #include "rollout.h"
 
 #define PPM 1000000ULL
-#define STATUSES_LEAST 2  /* with the policy in force: what it drops is known by the second */
-#define PACKETS_LEAST 100 /* fewer say nothing of a ratio */
+#define STATUSES_LEAST 2  /* with the policy in force: two are needed to see what it drops */
+#define PACKETS_LEAST 100 /* with fewer a ratio means nothing */
 
 unsigned rollout_place(const char *salt, const char *tray)
 {
@@ -72,7 +72,7 @@ void rollout_hear(struct rollout_seat *s, const struct rollout *r, const struct 
 	s->heard += s->heard < STATUSES_LEAST;
 }
 
-/* What comes in the middle of a step may be later than what the step calls now. */
+/* News that arrives during a step may be later than the step's own time. */
 static uint64_t age(uint64_t now_ns, uint64_t then_ns)
 {
 	return now_ns > then_ns ? now_ns - then_ns : 0;

@@ -12,25 +12,26 @@
 #include "lead.h"
 #include "store_module.h"
 
-#define TTL_S 10 /* of the election's lease: a dead leader is followed after it */
+#define TTL_S 10 /* of the election's lease: after this time a dead leader has a successor */
 #define KEEP_NS (3 * CTRL_S)
 #define LOOK_NS CTRL_S
 #define READ_NS (60 * CTRL_S)
 #define RETRY_NS (CTRL_S / 4)
 #define RETRY_MOST_NS (2 * CTRL_S)
-#define FULL_NS (2 * CTRL_S) /* a store that is full is written to again; below TTL_S */
+#define FULL_NS (2 * CTRL_S) /* until a full store is written to again; shorter than TTL_S */
 
 enum { ALL, NODE, RANGES };
 
 struct store {
 	struct ctrl *c;
 	/*
-	 * Two connections, calls and the watch: libcurl 7.88 reads what came for one stream while
-	 * it works for another one of its connection, and of an answer that came so as a whole it
-	 * may deliver the trailers alone, one in some dozens.
+	 * Two connections, one for calls and one for the watch: while libcurl 7.88 works for one
+	 * stream, it reads what came for another stream of the same connection, and of an answer
+	 * that came whole in this way it may deliver only the trailers; that happens once in some
+	 * dozens of calls.
 	 */
 	struct bwl_grpc *g, *for_watch;
-	unsigned server, failed; /* which is next, or now; how many failed one after the other */
+	unsigned server, failed; /* the current or next server; consecutive failures */
 	uint64_t retry_ns, read_ns, keep_ns, kept_ns, look_ns, lead_ns, full_ns;
 	char range[RANGES][BWL_ETCD_KEY_MOST], election[BWL_ETCD_KEY_MOST];
 	struct bwl_watch *watch;
@@ -86,7 +87,7 @@ static int read_root(struct store *s, struct bwl_err *e)
 	return r ? r : bwl_root_first(bytes, len, &s->view.root, e);
 }
 
-/* Prints the key that verifies its cosignatures, without being asked. */
+/* Prints unasked the key that verifies its cosignatures. */
 static int say_witness(struct store *s, struct bwl_err *e)
 {
 	char text[BWL_NOTE_KEY_TEXT];
@@ -170,7 +171,7 @@ static void stop(void *self)
 	free(s);
 }
 
-/* "TRAY/in/…" or "TRAY/out/WHAT" behind the range of all trays. */
+/* Parses "TRAY/in/…" or "TRAY/out/WHAT", the rest of a key in the range of all trays. */
 static void take_node(struct store *s, const struct bwl_etcd_kv *kv)
 {
 	size_t before = strlen(s->range[NODE]), n = bwl_pb_len(kv->key), len;
@@ -258,7 +259,7 @@ static int connect_to(struct store *s, uint64_t now_ns, struct bwl_err *e)
 	return 0;
 }
 
-/* Some policies are in parts, or came before the root that judges them. */
+/* Fetches policies that are in parts, or that came before the root that judges them. */
 static int fetch_policies(struct store *s, struct bwl_err *e)
 {
 	for (size_t i = 0; i < s->view.npolicies; i++) {
@@ -275,7 +276,7 @@ static int fetch_policies(struct store *s, struct bwl_err *e)
 				p->name, p->big);
 		r = r ? r
 		      : bwl_doc_fetch(s->g, s->c->o->prefix, key, p->big, &bytes, &len, &mod, e);
-		if (r == -ENOENT || r == -EUCLEAN || r == -EMSGSIZE) { /* the watch will say */
+		if (r == -ENOENT || r == -EUCLEAN || r == -EMSGSIZE) { /* the watch reports it */
 			p->to_fetch = false;
 			continue;
 		}
@@ -287,7 +288,9 @@ static int fetch_policies(struct store *s, struct bwl_err *e)
 	return 0;
 }
 
-/* What closes and is in parts: what is named in signed times is judged first. */
+/*
+ * Fetches closing documents in parts: a document is named in signed times only after it was judged.
+ */
 static int fetch_parts(struct store *s, struct bwl_err *e)
 {
 	while (s->view.nparts) {
@@ -375,7 +378,7 @@ static int lead(struct store *s, uint64_t now_ns, struct bwl_err *e)
 	r = lead_step(&s->lead, now_ns, wall_s(), e);
 	if (r != -EEXIST)
 		return r;
-	/* It leads no more, or somebody else has written: all is read again. */
+	/* It no longer leads, or somebody else has written: everything is read again. */
 	tell(s, "fenced", s->c->o->name, e);
 	lose_lead(s);
 	s->look_ns = s->read_ns = now_ns;
@@ -388,7 +391,7 @@ static uint64_t step(void *self, uint64_t now_ns)
 	struct bwl_err e = { 0 };
 	int r;
 
-	/* Its lease may have ended; the fence decides, and this only reports it. */
+	/* Its lease may have expired. The fence decides; this only reports it. */
 	if (s->c->leads && now_ns - s->kept_ns > TTL_S * CTRL_S)
 		lose_lead(s);
 	if (!s->g && now_ns < s->retry_ns)
@@ -411,7 +414,7 @@ static uint64_t step(void *self, uint64_t now_ns)
 		s->failed = 0;
 		return s->look_ns < s->lead_ns || !s->c->leads ? s->look_ns : s->lead_ns;
 	}
-	/* Its lease may hold on: another member knows it. */
+	/* Its lease may still hold: another member knows it. */
 	tell(s, "lost", s->c->o->servers[s->server], &e);
 	disconnect(s);
 	s->server = (s->server + 1) % s->c->o->nservers;

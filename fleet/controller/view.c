@@ -32,7 +32,7 @@ void view_done(struct view *v)
 	bwl_root_free(v->root);
 }
 
-/* Where it is, or would be, in a list by name. */
+/* Where it is, or would be inserted, in the list by name. */
 static size_t tray_place(const struct view *v, const char *name, bool *ret_found)
 {
 	size_t from = 0, to = v->ntrays;
@@ -73,7 +73,7 @@ static void *insert(void ***list, size_t *n, size_t at, size_t size)
 	return one;
 }
 
-/* Told once a read. */
+/* Reported once per read. */
 static void leave_out(struct view *v, enum view_most of, const char *what, unsigned most)
 {
 	struct bwl_err why = { 0 };
@@ -170,7 +170,7 @@ void view_policy_bytes(struct view *v, struct view_policy *p, const char *bytes,
 		p->stages = bwl_payload_yes(d.body, "stages");
 		p->leased_ns = 0;
 		p->ok = true;
-		if (d.enough) /* one person's would be signed times that no tray takes */
+		if (d.enough) /* one person's epoch would give signed times that no tray takes */
 			rise(&v->epoch, d.terms.epoch);
 	}
 	bwl_signed_free(&d);
@@ -196,7 +196,7 @@ static void take_policy(struct view *v, const char *tray, const struct bwl_doc_a
 	p->seen = true;
 	if (found && p->mod == kv->mod && !p->to_fetch)
 		return;
-	/* One that is small and one in parts may lie beside each other: the later one counts. */
+	/* A small document and one in parts may exist side by side: the later one counts. */
 	if (found && p->big != at->big && p->mod > kv->mod)
 		return;
 	snprintf(p->tray, sizeof(p->tray), "%s", tray);
@@ -209,7 +209,7 @@ static void take_policy(struct view *v, const char *tray, const struct bwl_doc_a
 		view_policy_bytes(v, p, (const char *)kv->value.at, bwl_pb_len(kv->value), now_s);
 }
 
-/* The root that follows ours, if this is it: then what it judges is judged again. */
+/* If this is the root that follows ours, everything that it judges is judged again. */
 static void take_root(struct view *v, const struct bwl_etcd_kv *kv)
 {
 	struct bwl_root *next;
@@ -227,8 +227,9 @@ static void take_root(struct view *v, const struct bwl_etcd_kv *kv)
 }
 
 /*
- * A status under another key is judged again by the next read, and is no sign of life. If it is the
- * previous key, by an enrolment that could not be judged meanwhile, an older number stays older.
+ * A status under another key is judged again by the next read, and is no sign of life. If an
+ * enrolment that could not be judged meanwhile brings back the previous key, an older number stays
+ * older.
  */
 static void set_signer(struct view *v, struct view_tray *t, const struct status_signer *by)
 {
@@ -254,7 +255,7 @@ void view_unjudged(struct view *v, struct view_tray *t, const char *why)
 	set_signer(v, t, &by);
 }
 
-/* Of the newest enrolment; an older one that somebody put back changes nothing. */
+/* The newest enrolment counts; an older one that somebody put back changes nothing. */
 static void take_enrolment(struct view *v, struct view_tray *t, const struct bwl_signed *d)
 {
 	struct status_signer by;
@@ -272,20 +273,20 @@ static void take_enrolment(struct view *v, struct view_tray *t, const struct bwl
 }
 
 /*
- * The place of a tray's enrolment has one that this root's people did not sign, or that has ended:
- * then it is unknown by which key the tray signs, or whether it signs.
+ * In the place of a tray's enrolment there is one that this root's people did not sign, or that has
+ * expired: then it is unknown with which key the tray signs, or whether it signs.
  */
 static void take_no_enrolment(struct view *v, const char *tray, const struct bwl_doc_at *at,
 			      const struct bwl_err *why)
 {
 	struct view_tray *t = strcmp(tray, *tray ? at->name : "") ? NULL : tray_for(v, at->name);
 
-	/* One for all is of a tray that was let in again; then the tray has it itself, too. */
+	/* An enrolment for all is about a tray that was readmitted; the tray itself has it, too. */
 	if (t && (*tray || !t->enrolled.version))
 		view_unjudged(v, t, why->text);
 }
 
-/* Of those that people signed: labels of trays, and epochs that end others. */
+/* Of other documents that people signed: labels of trays, and epochs that end other epochs. */
 static void take_other(struct view *v, const char *tray, const struct bwl_doc_at *at,
 		       const struct bwl_etcd_kv *kv, int64_t now_s)
 {
@@ -364,7 +365,7 @@ static void take_status(struct view *v, struct view_tray *t, const struct bwl_et
 	}
 	if (r) /* a copied status is no sign of life */
 		return;
-	/* Nor is a late one; for a tray that is off that is no news. */
+	/* Nor is a late one. If the tray is off that is not worth reporting. */
 	if (status_worth(&t->by, &t->last, now) == STATUS_LATE) {
 		if (t->alive && status_doubt(&t->by, &t->last, now, &e))
 			tell_once(v, t, &e);
@@ -372,7 +373,7 @@ static void take_status(struct view *v, struct view_tray *t, const struct bwl_et
 	}
 	t->told = false;
 	t->taken = kv->mod;
-	/* What a read finds first may have lain there for long: it is not news. */
+	/* What a read finds first may have been there for long: it is no sign of life. */
 	if (t->known)
 		t->heard_ns = now_ns;
 	t->status = s;

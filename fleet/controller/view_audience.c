@@ -15,7 +15,7 @@ bool view_is_of(const struct view *v, const char *audience, const struct view_tr
 	bool has;
 
 	if (snprintf(who.name, sizeof(who.name), "%s", t->name) >= (int)sizeof(who.name))
-		return false; /* no document names it */
+		return false; /* no document has this word */
 	snprintf(who.fleet, sizeof(who.fleet), "%s", bwl_root_fleet(v->root));
 	label = bwl_must(calloc(json_array_size(t->labels) + 1, sizeof(*label)));
 	json_array_foreach(t->labels, i, one) label[i] = json_string_value(one);

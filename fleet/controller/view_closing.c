@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the store has that closes, for the signed times to name: see view.h. */
+/* Closing documents in the store, which signed times name: see view.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,11 @@ static void forget_closing(struct view *v, size_t at)
 	v->closing[at] = v->closing[--v->nclosing];
 }
 
-#define EPOCHS_AHEAD 1024 /* as trays take (signed/memory.c) */
+#define EPOCHS_AHEAD 1024 /* the same limit as on trays (signed/memory.c) */
 
 /*
- * Which epochs are over for every tray: by the root, and by a revocation for all. That of a policy,
- * or of a revocation for some, is not the others'.
+ * Epochs below this are over for every tray: by the root, or by a revocation for all. An epoch in a
+ * policy, or in a revocation for some trays, does not end it for the others.
  */
 static uint64_t over_epoch(const struct view *v)
 {
@@ -32,7 +32,7 @@ static bool is_newer(const struct bwl_signed_terms *a, const struct bwl_signed_t
 	return a->epoch > b->epoch || (a->epoch == b->epoch && a->version > b->version);
 }
 
-/* May one tray have both? */
+/* May both documents reach the same tray? */
 static bool may_meet(const struct view *v, const char *a, const char *b)
 {
 	if (!strcmp(a, "all") || !strcmp(b, "all") || !strcmp(a, b))
@@ -43,7 +43,10 @@ static bool may_meet(const struct view *v, const char *a, const char *b)
 	return false;
 }
 
-/* By one name people know one revocation: a second one may be there to take its place. */
+/*
+ * People identify a revocation by its name: a second one of that name may be meant to displace the
+ * first.
+ */
 static void mind_name(struct view *v, const struct bwl_signed *d, const uint8_t what[32])
 {
 	char name[BWL_NAME_LEN + 16];
@@ -90,16 +93,16 @@ static void said_by(struct view_closing *c, const char *who)
 	snprintf(c->by[c->nby++], sizeof(*c->by), "%s", who);
 }
 
-/* The signers of what holds, and their shares of the room. */
+/* The signers of the valid closing documents, and their shares of the room. */
 struct share {
 	const char *by;
-	size_t alone;       /* signed by nobody else */
-	size_t bytes, next; /* what is theirs comes in the list from here on */
+	size_t alone;       /* how many are signed by nobody else */
+	size_t bytes, next; /* next: where in the list to look for theirs */
 	size_t left_out;
 	bool full;
 };
 
-/* Persons are few: a root has 64 keys at most. */
+/* Signers are few: a root has at most 64 keys. */
 static struct share *shares_of(const struct view_closing *const *list, size_t n, size_t *ret_n)
 {
 	struct share *s;
@@ -124,8 +127,8 @@ static struct share *shares_of(const struct view_closing *const *list, size_t n,
 }
 
 /*
- * The oldest document of the person with the most of his own makes room: others keep theirs, even
- * if signed later.
+ * The oldest document of the person who has the most makes room: others keep theirs, even if they
+ * signed later.
  */
 static void make_room(struct view *v)
 {
@@ -161,7 +164,7 @@ static void make_room(struct view *v)
 	forget_closing(v, first);
 }
 
-/* Where it is, or would be. */
+/* Where it is, or where it would be inserted. */
 static struct view_closing *closing_for(struct view *v, const struct bwl_signed *d,
 					const uint8_t what[32])
 {
@@ -238,7 +241,7 @@ void view_closing_unkept(struct view *v)
 void view_closing_root(struct view *v)
 {
 	for (size_t i = 0; i < v->nclosing; i++)
-		v->closing[i].unjudged = 2; /* those in parts are fetched behind a read */
+		v->closing[i].unjudged = 2; /* those in parts are fetched after the next read */
 }
 
 void view_closing_read_end(struct view *v)
@@ -295,7 +298,9 @@ static struct share *poorest(struct share *s, size_t n)
 	return p;
 }
 
-/* Chooses those to name, newest first; each place goes to the person with the least so far. */
+/*
+ * Chooses which ones to name, newest first. Each place goes to the person who has the least so far.
+ */
 static void choose(const struct view_closing *const *list, size_t n, json_t **said, struct share *s,
 		   size_t nshares)
 {

@@ -8,7 +8,7 @@ static void settle(struct bwl_budget *b, uint64_t now_ns)
 {
 	uint64_t since = b->ns && now_ns > b->ns ? now_ns - b->ns : 0, back;
 
-	/* In whole units; the rest of the time stays for the next look. */
+	/* In whole units; the remaining time counts at the next look. */
 	back = since / SECOND * b->a_second + since % SECOND * b->a_second / SECOND;
 	if (back >= b->spent) {
 		b->spent = 0;

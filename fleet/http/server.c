@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See server.h. All of it but open and close is on the server's thread. */
+/* See server.h. Everything except open and close runs on the server's thread. */
 #include <microhttpd.h>
 #include <gnutls/gnutls.h>
 #include <poll.h>
@@ -16,13 +16,13 @@
 #include "server.h"
 
 #define SECOND 1000000000ULL
-#define LOOK_MS 500 /* how late a slow client is disconnected */
+#define LOOK_MS 500 /* how much too late a slow client may be disconnected */
 
-/* A connection: by when it has to have come further. */
+/* A connection, and the time by which it must have made progress. */
 struct guest {
 	int fd; /* -1: free */
 	gnutls_session_t session;
-	struct bwl_tls *began; /* what it began with, held */
+	struct bwl_tls *began; /* the certificates it began with; it holds a reference */
 	uint64_t by_ns;
 	struct bwl_https *server;
 };
@@ -33,10 +33,10 @@ struct bwl_https {
 	pthread_t thread;
 	bool runs;
 	int stop, news;      /* eventfds */
-	struct bwl_tls *tls; /* the newest; of the thread that serves, as all that guests hold */
+	struct bwl_tls *tls; /* the newest; only the serving thread uses it, and guests' */
 	pthread_mutex_t lock;
-	struct bwl_tls *next;       /* that was read since; NULL: none */
-	struct bwl_tls_facts facts; /* of what was read last */
+	struct bwl_tls *next;       /* read since then, and not used yet; NULL: none */
+	struct bwl_tls_facts facts; /* about what was read last */
 	unsigned nguests;
 	struct guest guest[];
 };
@@ -78,13 +78,15 @@ static void give_time(struct guest *g, unsigned s)
 		g->by_ns = bwl_now_ns() + s * SECOND;
 }
 
-/* By the newest, whatever it began with. */
+/* By the newest certificates, whichever the connection began with. */
 static int judge(const struct bwl_https *s, const struct guest *g, char name[static BWL_WHO_NAME])
 {
 	return g->began ? bwl_tls_who(s->tls, g->began, g->session, s->conf.names, name) : -1;
 }
 
-/* In the handshake, as soon as his certificate is there. MHD has no use for the database's pointer.
+/*
+ * Called during the handshake, as soon as the client's certificate has arrived. MHD does not use
+ * the session database's pointer.
  */
 static int verify(gnutls_session_t session)
 {
@@ -123,7 +125,7 @@ static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 				     .session = session_of(conn),
 				     .began = bwl_tls_hold(s->tls) };
 		bwl_tls_begin(g->began, g->session);
-	} else /* there are as many as connections; without one his time would have no end */
+	} else /* there is a guest per connection; without one it would have no time limit */
 		shutdown(fd, SHUT_RDWR);
 	*ctx = g;
 	give_time(g, BWL_HTTPS_HEAD_S);
@@ -150,8 +152,8 @@ static enum MHD_Result send_answer(struct bwl_https *s, struct MHD_Connection *c
 		free(a->text);
 		return MHD_NO;
 	}
-	if (a->status != MHD_HTTP_TOO_MANY_REQUESTS) /* otherwise a client that retries at once
-						      * would never be heard */
+	/* Otherwise a client that retries at once would never be served. */
+	if (a->status != MHD_HTTP_TOO_MANY_REQUESTS)
 		bwl_budget_spend(&s->conf.asks, 1);
 	bwl_budget_spend(&s->conf.bytes, a->len);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
@@ -188,8 +190,8 @@ static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char
 	(void)version;
 	(void)upload;
 	(void)ctx;
-	if (!guest_of(conn) || judge(s, guest_of(conn), who)) /* the handshake has checked
-							       * already */
+	/* The handshake has already checked it. */
+	if (!guest_of(conn) || judge(s, guest_of(conn), who))
 		refuse(&a, MHD_HTTP_FORBIDDEN, EACCES, "this certificate is not allowed here");
 	else if (strcmp(method, MHD_HTTP_METHOD_GET))
 		refuse(&a, MHD_HTTP_METHOD_NOT_ALLOWED, EPERM, "only GET is allowed");
@@ -243,7 +245,9 @@ static void take_news(struct bwl_https *s)
 	for (unsigned i = 0; i < s->nguests; i++) {
 		struct guest *g = &s->guest[i];
 
-		/* A client that has presented nothing yet is judged by it later. */
+		/*
+		 * A client that has not presented a certificate yet will be judged by the new list.
+		 */
 		if (g->fd >= 0 && bwl_tls_has_shown(g->session) && judge(s, g, name))
 			shutdown(g->fd, SHUT_RDWR);
 	}

@@ -44,7 +44,7 @@ static gnutls_datum_t datum(const char *text)
 	return (gnutls_datum_t){ (unsigned char *)(uintptr_t)text, (unsigned)strlen(text) };
 }
 
-/* how many: of a list; 0: none, where one is required. */
+/* how many: entries of a list, or GnuTLS' error; 0: there is none, but one is required. */
 static int judge(int many, const char *what, const char *hint, struct bwl_err *e)
 {
 	if (many > 0)
@@ -71,8 +71,8 @@ static int judge_crl(gnutls_x509_crl_t crl, const gnutls_x509_crt_t *ca, unsigne
 }
 
 /*
- * GnuTLS accepts certificates that an authority without a list has revoked: it does not require a
- * list.
+ * GnuTLS does not require a list of revoked certificates: for an authority without one it would
+ * accept all of its certificates.
  */
 static int judge_ca(gnutls_x509_crt_t ca, const gnutls_x509_crl_t *crl, unsigned n,
 		    struct bwl_err *e)
@@ -103,7 +103,7 @@ static void note_crl(gnutls_x509_crl_t crl, struct bwl_tls_facts *f)
 
 	if (!f->has_crl || since_s < f->crl_since_s)
 		f->crl_since_s = since_s;
-	if (until_s < 0) /* it names none */
+	if (until_s < 0) /* it has none */
 		until_s = INT64_MAX;
 	if (!f->has_crl || until_s < f->crl_until_s)
 		f->crl_until_s = until_s;
@@ -111,7 +111,10 @@ static void note_crl(gnutls_x509_crl_t crl, struct bwl_tls_facts *f)
 	f->has_crl = true;
 }
 
-/* GnuTLS would accept any list as it is (3.7), and finds nobody in one of another authority. */
+/*
+ * GnuTLS accepts any list unchecked (3.7), and with another authority's list it finds nobody
+ * revoked.
+ */
 static int add_crl(gnutls_certificate_credentials_t cred, const gnutls_x509_crt_t *ca, unsigned nca,
 		   const char *text, struct bwl_tls_facts *f, struct bwl_err *e)
 {
@@ -143,7 +146,7 @@ static void note_cert(const gnutls_datum_t *cert, struct bwl_tls_facts *f)
 
 	if (gnutls_x509_crt_init(&one))
 		return;
-	if (!gnutls_x509_crt_import(one, cert, GNUTLS_X509_FMT_PEM)) /* the first of them */
+	if (!gnutls_x509_crt_import(one, cert, GNUTLS_X509_FMT_PEM)) /* only the first in it */
 		f->cert_until_s = gnutls_x509_crt_get_expiration_time(one);
 	gnutls_x509_crt_deinit(one);
 }
@@ -284,7 +287,7 @@ int bwl_tls_no_certificate(gnutls_session_t session, const gnutls_datum_t *ca, i
 	return -1;
 }
 
-/* The session has chosen its certificate by then, and keeps it. */
+/* By then the session has chosen its own certificate, and keeps it. */
 int bwl_tls_who(const struct bwl_tls *newest, const struct bwl_tls *began, gnutls_session_t session,
 		const char *const *names, char ret[static BWL_WHO_NAME])
 {

@@ -4,7 +4,7 @@
 #include <gnutls/x509.h>
 #include "who.h"
 
-/* A certificate with two of them does not identify anybody. */
+/* A certificate with two CommonNames identifies nobody. */
 static int common_name(gnutls_session_t session, char ret[static BWL_WHO_NAME])
 {
 	const gnutls_datum_t *list;

@@ -8,7 +8,7 @@
 #include "bwl/doc.h"
 
 #define PEERS 64    /* of `top` */
-#define GROUPS 256  /* of `status`, of each sort */
+#define GROUPS 256  /* of `status`, for each kind of group */
 #define VERSIONS 64 /* of `status` */
 
 static void set_time(json_t *o, const struct model_asked *a)
@@ -18,7 +18,7 @@ static void set_time(json_t *o, const struct model_asked *a)
 	json_object_set_new(o, "time", json_string(bwl_utc(a->wall_s, -1, buf)));
 }
 
-/* t NULL: none. */
+/* t NULL: there is no such tray. */
 static json_t *cert_end(const struct model_asked *a, const struct model_tray *t)
 {
 	return t && t->cert_end_s ? json_real((double)(t->cert_end_s - a->wall_s)) : json_null();
@@ -134,7 +134,7 @@ static int most_trays_first(const void *a, const void *b)
 	return x->trays < y->trays ? 1 : x->trays > y->trays ? -1 : 0;
 }
 
-/* Of the trays that are meant; the list is in another order then. */
+/* Counts only the chosen trays. Reorders the list. */
 static json_t *version_rows(struct model_version *list, size_t n)
 {
 	json_t *rows = json_array();
@@ -196,13 +196,13 @@ json_t *model_status(const struct model_asked *a)
 	return o;
 }
 
-/* Something that many trays have, by its name. */
+/* The total of something that many trays have, found by its name. */
 struct total {
 	model_name name;
 	double passed_bps, dropped_bps, rate_bps, window_s;
 	uint64_t used, volume;
 	bool seen, limited, has_window, mixed;
-	uint8_t worst; /* state, or ledger */
+	uint8_t worst; /* state or ledger */
 };
 
 static struct total *totals_new(void)
@@ -219,7 +219,7 @@ static struct total *total_of(struct total *all, model_name name)
 	return x;
 }
 
-/* Those that are there, to the front; how many. */
+/* Moves the totals that exist to the front. Returns how many there are. */
 static size_t pack(struct total *all)
 {
 	size_t n = 0;
@@ -238,7 +238,7 @@ static int busiest_first(const void *a, const void *b)
 	return p < q ? 1 : p > q ? -1 : x->name - y->name;
 }
 
-/* Of a tray that is silent its limits are counted, and nothing that passes. */
+/* For a silent tray the limits count, but not its traffic. */
 static void add_peers(const struct model_asked *a, struct total *all, const struct model_tray *t)
 {
 	bool heard = model_is_heard(a, t);

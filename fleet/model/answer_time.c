@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See answer.h: the last hour, and the least time of a theft. */
+/* See answer.h: the last hour, and the shortest time for a theft. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,10 +52,10 @@ json_t *model_history(const struct model_asked *a)
 	return o;
 }
 
-/* What all trays together let through. */
+/* What all trays together let out. */
 struct doors {
 	double bytes[BWL_EXFIL_POINTS], rate_bps, at_once;
-	/* trays: those with known doors; the others are not included */
+	/* trays: those whose doors are known; the others are left out */
 	uint64_t trays, exits, contained, unlimited, unknown;
 };
 
@@ -84,7 +84,7 @@ static unsigned moment_of(double s)
 	return i;
 }
 
-/* Through whose door most would go by then, and what binds there. */
+/* The tray through which most could leave by then, and what limits it there. */
 static json_t *most_by(const struct model_asked *a, double s)
 {
 	const struct model_tray *most = NULL;
@@ -100,7 +100,7 @@ static json_t *most_by(const struct model_asked *a, double s)
 	return most ? json_sprintf("tray %s: %s", most->name, most->binding) : json_null();
 }
 
-/* Amounts by time; null: nothing is known of any tray. */
+/* Amounts by time; null: nothing is known about any tray. */
 static json_t *curve(const struct doors *d)
 {
 	json_t *list;
@@ -162,7 +162,7 @@ json_t *model_exfil(const struct model_asked *a, const char *size, const char *c
 		if (model_chosen(a->set, a->set->tray[i], &a->choice))
 			add_doors(d, a->set->tray[i]);
 	least = bwl_exfil_least_s(d->bytes, (double)bytes / times);
-	/* Later than the last moment that is known is not never. */
+	/* "Later than the last known moment" does not mean "never". */
 	never = isinf(least) && !(d->rate_bps > 0) && !d->unknown;
 	if (isinf(least))
 		least = bwl_exfil_moment_s(BWL_EXFIL_POINTS - 1);

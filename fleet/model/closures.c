@@ -9,16 +9,16 @@
 #include "answer.h"
 #include "bwl/doc.h"
 
-#define ROWS 256 /* that are listed; all are counted */
+#define ROWS 256 /* listed; all of them are counted */
 #define DOCUMENTS 64
-#define TRAYS 8 /* named of each document */
+#define TRAYS 8 /* named for each document */
 #define TODO 512
 
 struct closure {
 	const struct model_tray *t;
-	int kind; /* enum status_alarm, or: */
+	int kind; /* enum status_alarm, or one of: */
 #define PEER _STATUS_ALARMS
-#define MORE (PEER + 1) /* peers that the tray has no room to name */
+#define MORE (PEER + 1) /* more peers are closed than the tray could name */
 	unsigned i;
 	int64_t since_s;
 };
@@ -52,7 +52,7 @@ static void add_tray(struct closures *x, const struct model_tray *t)
 		add(x, t, MORE, t->closed - t->nclosed, 0);
 }
 
-/* Whole trays first, then the newest. */
+/* Whole trays first, then the newest closures. */
 static int order(const void *a, const void *b)
 {
 	const struct closure *x = a, *y = b;
@@ -88,7 +88,10 @@ static const char *text_of(int kind)
 	return "closed: nothing passes to this peer";
 }
 
-/* A tray may be a thief's: what people are to type has no word of it that a shell would act on. */
+/*
+ * The tray may be controlled by a thief: a command for people to type has no word from it that a
+ * shell would interpret.
+ */
 static bool is_plain(const char *s)
 {
 	return *s && *s != '-' &&
@@ -96,8 +99,10 @@ static bool is_plain(const char *s)
 		       strlen(s);
 }
 
-/* Two people sign it, and it must be signed after what closed: docs/fleet.md, "What a tray's own
- * tools may do". */
+/*
+ * Two people sign the document, and it must be signed after the closure: docs/fleet.md, "What a
+ * tray's own tools may do".
+ */
 static json_t *todo_of(const struct model_asked *a, const struct closure *x)
 {
 	const char *policy = x->t->has_policy ? x->t->policy : x->t->name,
@@ -146,7 +151,7 @@ static json_t *row(const struct model_asked *a, const struct closure *x)
 	return o;
 }
 
-/* A document that somebody has not taken: by its name, missing or refused. */
+/* A document that somebody has not taken, by its name: it is missing or was refused. */
 struct lacking {
 	model_name name;
 	bool refused;

@@ -9,7 +9,7 @@
 #include "list.h"
 #include "signed/document.h"
 
-/* One key of the listing that is of interest, and has changed. */
+/* A key in the listing that matters and has changed. */
 enum what { AT, STATUS, LABELS, COSIGNED };
 struct news {
 	char tray[BWL_DOC_NAME_MOST];
@@ -39,7 +39,7 @@ static bool is(const char *at, size_t len, const char *what)
 	return len == strlen(what) && !memcmp(at, what, len);
 }
 
-/* Then what was taken by the one before is judged again. */
+/* Then what was accepted from the previous signer is judged again. */
 static bool is_other_signer(const struct listing *l, struct model_tray *t)
 {
 	struct status_signer by = status_signers_get(l->signers, t->name);
@@ -75,7 +75,7 @@ static void take_name(struct listing *l, const char *key, size_t len, int64_t mo
 		remember(l, t, LABELS, mod);
 	else if (is(slash + 1, rest, "in/cosigned") && mod != t->cosigned_mod)
 		remember(l, t, COSIGNED, mod);
-	/* What was only addressed, and never there, is no tray. */
+	/* A name that was only addressed, and never existed, is not a tray. */
 	t->seen |= is(slash + 1, rest, "out/status") || is(slash + 1, rest, mine);
 }
 
@@ -98,7 +98,7 @@ static void take_labels(struct model_set *s, struct model_tray *t, const uint8_t
 	const json_t *v;
 	size_t i;
 
-	/* As it claims: whose labels are wrong is in the wrong sum, and nothing else. */
+	/* Unverified: wrong labels only put the tray into the wrong sum. */
 	if (bwl_signed_peek((const char *)at, len, &d, NULL))
 		return;
 	t->nlabels = 0;

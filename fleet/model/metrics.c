@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See metrics.h: one list of metrics of a tray, and sums. */
+/* See metrics.h: one list of the metrics of a tray, and sums. */
 #include <math.h>
 #include <string.h>
 #include "export/prometheus.h"

@@ -17,7 +17,7 @@
 #include "model.h"
 #include "pull.h"
 
-#define LIST_NS (10 * PULL_S) /* how old the list of trays is, at most */
+#define LIST_NS (10 * PULL_S) /* the largest age of the list of trays */
 #define WAIT_MS 500
 #define CONNECTIONS 64
 #define JSON "application/json"
@@ -26,7 +26,7 @@ struct bwl_model {
 	struct bwl_model_conf conf;
 	pthread_t thread;
 	atomic_bool stopped;
-	pthread_mutex_t lock; /* of set, which the one thread writes and the other reads */
+	pthread_mutex_t lock; /* for set: one thread writes it, the other reads it */
 	struct model_set set;
 	struct bwl_grpc *g; /* NULL: not connected */
 	unsigned server;
@@ -60,7 +60,7 @@ static int reach(struct bwl_model *m, struct bwl_err *e)
 	return r;
 }
 
-/* A store that is away leaves the trays as they were listed. */
+/* While the store is away the trays stay as they were listed. */
 static void list(struct bwl_model *m)
 {
 	struct bwl_err e = { 0 };

@@ -52,7 +52,10 @@ struct sorting {
 	size_t nversions;
 };
 
-/* What somebody must look at, the more the worse; what others' words alone can make it is last. */
+/*
+ * What needs attention: the higher, the worse. What somebody else's word alone can cause comes
+ * last.
+ */
 static unsigned badness(const struct sorting *s, const struct model_tray *t)
 {
 	bool heard = model_is_heard(s->a, t);
@@ -68,7 +71,7 @@ static int more(double x, double y)
 	return x > y ? -1 : x < y;
 }
 
-/* Those that are even stay in the order of their names, in which the set has them. */
+/* Equal trays stay in the order of their names, as in the set. */
 static int order(const void *x, const void *y, void *arg)
 {
 	const struct model_tray *p = *(const struct model_tray *const *)x,

@@ -105,7 +105,7 @@ uint64_t pull_step(struct pull *p, uint64_t now_ns, int64_t wall_s)
 
 		if (t->busy || !*t->at)
 			continue;
-		/* The first round of a fleet is spread, too. */
+		/* A fleet's first round is spread, too. */
 		if (!t->next_ns)
 			t->next_ns = now_ns + PULL_ROUND_NS / 8 / 1024 * (p->chance() % 1024);
 		if (t->next_ns <= now_ns && p->running < PULL_AT_ONCE)

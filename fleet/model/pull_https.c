@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See pull.h. A tray says where it listens; its certificate, which has its name, proves that it is
- * that tray: so the address may be false, but another tray's numbers never count as its own.
+ * See pull.h. A tray says where it listens; its certificate has its name and proves that it is that
+ * tray. So the address may be false, but another tray's numbers never count as its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "pull.h"
 
 #define TIMEOUT_S 20
-#define KEPT 512L /* connections that are kept for the next round */
+#define KEPT 512L /* connections that stay open for the next round */
 
 struct asked {
 	char tray[BWL_DOC_NAME_MOST];
@@ -23,7 +23,7 @@ struct asked {
 struct pull_https {
 	struct bwl_grpc_tls tls;
 	CURLM *multi;
-	struct asked asked[PULL_AT_ONCE], *told; /* told: whose answer is being read */
+	struct asked asked[PULL_AT_ONCE], *told; /* told: the one whose answer is being read */
 	struct bwl_err why;
 };
 
@@ -84,7 +84,9 @@ static int begin(void *arg, const char *tray, const char *at, const char *path, 
 	return 0;
 }
 
-/* Of the certificate that was shown when this connection was made; 0: it was made before. */
+/*
+ * When the certificate shown on this connection expires; 0: the connection is older than this call.
+ */
 static int64_t cert_end_s(CURL *h)
 {
 	static const char key[] = "Expire date:";

@@ -27,7 +27,7 @@ static int compare(const struct model_tray *t, const char *name, size_t len)
 	return r ? r : t->name[len] != '\0';
 }
 
-/* Where it is, or belongs. */
+/* Where it is, or where it would be inserted. */
 static size_t place(const struct model_set *s, const char *name, size_t len, bool *ret_is_there)
 {
 	size_t lo = 0, hi = s->n;
@@ -83,7 +83,7 @@ static void forget(struct model_tray *t)
 	free(t);
 }
 
-/* One that is being asked stays until its answer has come. */
+/* Removes trays that are gone. One that is being asked stays until its answer has come. */
 void model_sweep(struct model_set *s)
 {
 	size_t n = 0;
@@ -94,7 +94,7 @@ void model_sweep(struct model_set *s)
 		else
 			forget(s->tray[i]);
 	}
-	/* Its room is that of the next power of two, as model_tray_add() counts it. */
+	/* The list's room is the next power of two, as model_tray_add() computes it. */
 	s->n = n;
 	if (!n) {
 		free(s->tray);

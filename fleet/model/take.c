@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See set.h: what trays say. Every value is judged: a tray may be a thief's. */
+/* See set.h: what trays report. Every value is checked: a tray may be controlled by a thief. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static bool is_kind(const json_t *o, const char *kind, const char *list, const j
 	return said && !strcmp(said, kind) && json_is_array(*ret);
 }
 
-/* Neither negative nor without an end. */
+/* Neither negative nor infinite. */
 static double number(const json_t *o, const char *key)
 {
 	double v = json_number_value(json_object_get(o, key));
@@ -34,7 +34,7 @@ static const char *word(const json_t *o, const char *key)
 	return s ? s : "";
 }
 
-/* What is no word that we know counts as the worst. */
+/* An unknown word counts as the worst. */
 static uint8_t one_of(const char *const *words, const char *s)
 {
 	uint8_t i = 0;
@@ -44,7 +44,7 @@ static uint8_t one_of(const char *const *words, const char *s)
 	return words[i] ? i : (uint8_t)(i - 1);
 }
 
-/* Kept as JSON's text is; what is no printable ASCII is '?'. */
+/* Cut to size; whatever is not printable ASCII becomes '?'. */
 static void keep(char *to, size_t size, const char *s)
 {
 	snprintf(to, size, "%s", s);
@@ -53,7 +53,7 @@ static void keep(char *to, size_t size, const char *s)
 			*to = '?';
 }
 
-/* What was sent since the last look, into its minute. */
+/* Adds what was sent since the last look to its minute. */
 static void add_minute(struct model_tray *t, uint64_t sent, uint64_t dropped, int64_t wall_s)
 {
 	uint32_t minute = (uint32_t)(wall_s / 60);
@@ -131,7 +131,7 @@ int model_take_usage(struct model_set *s, struct model_tray *t, const json_t *o)
 	return 0;
 }
 
-/* Reasons of a program that is newer than this one are left out. */
+/* Reasons of a newer program than this one are left out. */
 static int reason_of(const char *s)
 {
 	static const char *const names[] = {
@@ -169,7 +169,7 @@ int model_take_reasons(struct model_tray *t, const json_t *o)
 	return 0;
 }
 
-/* As far as a later amount is below an earlier one it is what that was: amounts never fall. */
+/* Amounts never fall: a later amount that is lower than an earlier one is replaced by it. */
 static void take_curve(const json_t *list, double *ret)
 {
 	double most = 0;
@@ -214,7 +214,7 @@ int model_take_exfil(struct model_set *s, struct model_tray *t, const json_t *o)
 		if (was && !--was->users)
 			free(was);
 	}
-	/* null is without an end. */
+	/* null means without an end */
 	t->long_run_bps = json_is_number(json_object_get(o, "long_run_bits_per_second"))
 				  ? number(o, "long_run_bits_per_second")
 				  : INFINITY;
@@ -228,7 +228,7 @@ int model_take_exfil(struct model_set *s, struct model_tray *t, const json_t *o)
 	return 0;
 }
 
-/* An unreadable one changes nothing. */
+/* An unreadable status changes nothing. */
 static void take_closures(struct model_set *s, struct model_tray *t, const struct tray_status *x,
 			  const char *at, size_t len)
 {
@@ -251,7 +251,7 @@ static void take_closures(struct model_set *s, struct model_tray *t, const struc
 		t->refused[i] = model_name_of(&s->names, x->refused[i].what, &t->names_left);
 }
 
-/* It is unknown who wrote it. */
+/* It is unknown who wrote the status. */
 static void forget_status(struct model_set *s, struct model_tray *t)
 {
 	take_closures(s, t, &(struct tray_status){ 0 }, "", 0);
@@ -271,7 +271,7 @@ void model_take_status(struct model_set *s, struct model_tray *t, const struct s
 	if (r == -EKEYREJECTED)
 		return; /* the previous status stays, and the refusal is shown */
 	take_closures(s, t, &x, said, said ? strlen(said) : 0);
-	/* Another policy lets other amounts through: they are asked for again. */
+	/* Another policy lets other amounts through: they are requested again. */
 	if (x.has_policy &&
 	    (x.policy_version != t->policy_version || strcmp(x.policy_name, t->policy)))
 		t->rounds = 0;

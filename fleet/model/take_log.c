@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See set.h: when a tray's audit log was cosigned last, by the note that the leader leaves it
- * (c2sp.org/tlog-cosignature, version 1: behind the key's id of 4 bytes, 8 of time, big-endian).
+ * See set.h: when a tray's audit log was last cosigned, according to the note that the leader
+ * leaves for the tray (c2sp.org/tlog-cosignature, version 1: after the key's id of 4 bytes, 8 bytes
+ * of time, big-endian).
  */
 #include <string.h>
 #include "bwl/encode.h"
 #include "set.h"
 
-#define DASH "\xe2\x80\x94 " /* em dash, space: a signature's line */
+#define DASH "\xe2\x80\x94 " /* em dash, space: a signature's line begins so */
 #define SIGNATURE (4 + 8 + 64)
 
-/* Of a signature line of the note; 0: that is no witness's. */
+/* The time in a signature line of the note; 0: it is not a witness's. */
 static int64_t time_of(const char *line, const char *end)
 {
-	const char *text = memchr(line, ' ', (size_t)(end - line)); /* behind the name */
+	const char *text = memchr(line, ' ', (size_t)(end - line)); /* after the name */
 	uint8_t raw[SIGNATURE];
 	uint64_t when = 0;
 

@@ -39,7 +39,7 @@ bool model_is_late(const struct model_version *list, size_t n, const struct mode
 {
 	size_t low = 0, high = n;
 
-	/* The first row of its policy. */
+	/* Finds the first row of its policy. */
 	while (t->has_policy && low < high) {
 		size_t mid = low + (high - low) / 2;
 

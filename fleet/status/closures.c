@@ -15,7 +15,7 @@ const char *status_alarm_word(enum status_alarm a)
 	return words[a];
 }
 
-/* To the end of 9999; else 0. */
+/* Up to the end of year 9999; 0 for anything else. */
 static int64_t moment(const json_t *v)
 {
 	json_int_t s = json_integer_value(v);

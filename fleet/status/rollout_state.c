@@ -77,7 +77,7 @@ static bool take(const json_t *o, struct rollout *r)
 	    !take_number(o, "to_lease_s", &r->to_lease_s) ||
 	    !take_number(o, "version", &r->version) || !take_number(o, "percent", &percent))
 		return false;
-	/* Not of a controller before 0.3. */
+	/* Controllers before 0.3 did not write it. */
 	if (json_object_get(o, "since_s") && !take_number(o, "since_s", &since_s))
 		return false;
 	r->since_s = json_integer_value(json_object_get(o, "since_s"));

@@ -48,7 +48,7 @@ void status_last_again(struct status_last *last)
 	last->unjudged = false;
 }
 
-/* The age of the newest, by whichever clock gives more. */
+/* The age of the newest status, by the clock that gives the larger one. */
 static int64_t behind_s(const struct status_last *last, const struct status_now *now)
 {
 	int64_t by_wall = now->wall_s - last->said_s;
@@ -138,11 +138,12 @@ static int not_judged(const struct status_signer *by, struct status_last *last, 
 	return -EKEYREJECTED;
 }
 
-#define DRIFT 1000 /* clocks since boot differ by less than a second in so many */
+#define DRIFT 1000 /* clocks since boot differ by less than one second in so many */
 
 /*
- * The tray's boot, by our clock: a status that comes at once gives the latest possible moment, a
- * delayed one a later moment. For that the tray's own clock may be wrong, and need not be known.
+ * When the tray booted, by our clock. A status that arrives at once gives the latest possible
+ * moment; a delayed one gives a later moment. So the tray's own clock may be wrong, and need not be
+ * known.
  */
 static void mind_time(struct status_last *last, bool first, const struct tray_status *s,
 		      const struct status_now *now)
@@ -159,7 +160,7 @@ static void mind_time(struct status_last *last, bool first, const struct tray_st
 	last->up_s = s->up_s;
 }
 
-/* Numbers rise; the same one with the same bytes is the same status. */
+/* Numbers rise. The same number with the same bytes is the same status. */
 static int judge_number(struct status_last *last, uint64_t number, const char *bytes, size_t len,
 			struct bwl_err *e)
 {
@@ -178,7 +179,7 @@ static int judge_number(struct status_last *last, uint64_t number, const char *b
 	return 0;
 }
 
-/* The payload of what is signed, or a copy of what is not. */
+/* The payload of a signed status, or a copy of an unsigned one. */
 static int open_it(const char *tray, const struct status_signer *by, struct status_last *last,
 		   const char *at, size_t len, char **ret, size_t *ret_len, struct bwl_err *e)
 {
@@ -247,7 +248,7 @@ int status_take(const char *tray, const struct status_signer *by, struct status_
 	return same;
 }
 
-/* A tree by name, which only grows: as many as there are trays. */
+/* A tree by name. It only grows, up to the number of trays. */
 struct node {
 	char tray[BWL_DOC_NAME_MOST];
 	struct status_signer by;

@@ -11,7 +11,7 @@ static int no_good(struct bwl_err *e, const char *tray, const char *what)
 	return bwl_fail(e, EBADMSG, "the status of %.79s: %s", tray, what);
 }
 
-/* A number that is not there is 0; false: it is something else. */
+/* A missing number is 0; false: it is not a number. */
 static bool take_number(const json_t *o, const char *key, uint64_t *ret)
 {
 	const json_t *v = json_object_get(o, key);
@@ -20,7 +20,7 @@ static bool take_number(const json_t *o, const char *key, uint64_t *ret)
 	return !v || (json_is_integer(v) && json_integer_value(v) >= 0);
 }
 
-/* As far as it fits; what is no printable ASCII is '?': it is shown to people. */
+/* Cut to size; whatever is not printable ASCII becomes '?': people will see it. */
 static void keep(char *to, size_t size, const char *text)
 {
 	snprintf(to, size, "%s", text);
@@ -29,7 +29,7 @@ static void keep(char *to, size_t size, const char *text)
 			*to = '?';
 }
 
-/* What is not there is empty. */
+/* A missing word is empty. */
 static bool take_word(const json_t *o, const char *key, char *ret, size_t size)
 {
 	const json_t *v = json_object_get(o, key);

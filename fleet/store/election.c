@@ -7,7 +7,7 @@
 int bwl_election_run(struct bwl_grpc *g, const char *prefix, const char *name, int64_t ttl_s,
 		     struct bwl_election *el, struct bwl_err *e)
 {
-	/* was 0: nobody has this key, which contains our lease's number */
+	/* was 0: nobody else has this key, because it contains our lease's number */
 	struct bwl_etcd_put p = { .key = el->key, .value = name, .len = strlen(name) };
 	int r;
 
@@ -19,7 +19,7 @@ int bwl_election_run(struct bwl_grpc *g, const char *prefix, const char *name, i
 	if (snprintf(el->key, sizeof(el->key), "%s%llx", prefix, (unsigned long long)el->lease) >=
 	    (int)sizeof(el->key))
 		r = bwl_fail(e, ENAMETOOLONG, "the prefix %.80s is too long", prefix);
-	if (!r) /* it is made at the revision of this step */
+	if (!r) /* the key is created at the revision of this step */
 		r = bwl_etcd_txn(g, &p, 1, &el->created, e);
 	if (r)
 		*el = (struct bwl_election){ 0 };
@@ -99,6 +99,8 @@ struct bwl_etcd_put bwl_election_fence(const struct bwl_election *el)
 	return (struct bwl_etcd_put){ .key = el->key,
 				      .op = BWL_ETCD_COMPARE,
 				      .was = BWL_ETCD_ANY,
-				      /* never "any": one that does not run holds nothing */
+				      /*
+				       * never "any": a candidate that is not running holds nothing
+				       */
 				      .created = el->created ? el->created : -1 };
 }

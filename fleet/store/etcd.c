@@ -6,10 +6,11 @@
 #include "etcd.h"
 
 #define PAGE_KEYS 256
-#define PAGE_VALUES 32 /* of BWL_ETCD_VALUE_MOST: below BWL_GRPC_MESSAGE_MOST */
+#define PAGE_VALUES 32 /* of BWL_ETCD_VALUE_MOST each: below BWL_GRPC_MESSAGE_MOST */
 
 /*
- * etcd returns this to writers while its alarm NOSPACE is set, which free room alone does not end.
+ * etcd returns this to writers while its alarm NOSPACE is set. Free room alone does not clear the
+ * alarm.
  */
 static void hint_full(struct bwl_err *e)
 {
@@ -133,7 +134,7 @@ static int each_page(struct bwl_grpc *g, const char *prefix, bool keys_only, bwl
 
 		p.any = false;
 		r = bwl_etcd_range(g, &ask, of_page, &p, &page, e);
-		/* A tray may write values, and names, of 1.5 MB. */
+		/* A tray may write values and names of 1.5 MB. */
 		if (r == -EMSGSIZE && limit > 1) {
 			limit /= 2;
 			if (e)
@@ -147,7 +148,7 @@ static int each_page(struct bwl_grpc *g, const char *prefix, bool keys_only, bwl
 		if (page.more && (!p.any || strcmp(p.last, from) < 0))
 			return bwl_fail(e, EBADMSG, "%s: its pages have no end",
 					bwl_grpc_server(g));
-		/* Behind the last one, by bytes that no key of ours has. */
+		/* After the last key, by bytes that none of our keys has. */
 		snprintf(from, sizeof(from), "%s%s", p.last, p.cut ? "\377" : "\001");
 	}
 	return 0;
@@ -238,7 +239,7 @@ int bwl_etcd_lease_revoke(struct bwl_grpc *g, int64_t id, struct bwl_err *e)
 	uint8_t *msg;
 	int r;
 
-	bwl_etcd_say_keep(&say, id); /* an id alone, as that is */
+	bwl_etcd_say_keep(&say, id); /* the message has only an id, like this one */
 	r = call(g, "/etcdserverpb.Lease/LeaseRevoke", &say, &msg, &in, e);
 	free(msg);
 	return r;

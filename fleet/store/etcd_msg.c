@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See etcd_msg.h. Numbers of fields: api/etcdserverpb/rpc.proto, api/mvccpb/kv.proto of etcd. */
+/* See etcd_msg.h. Field numbers: etcd's api/etcdserverpb/rpc.proto and api/mvccpb/kv.proto. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "etcd_msg.h"
 
-/* Calls fn for each field of a message; 0, or a negative result of fn or of the format. */
+/* Calls fn for each field of a message. Returns 0, or a negative result of fn or of the format. */
 static int each(struct bwl_pb_in in, int (*fn)(void *arg, const struct bwl_pb_field *f), void *arg)
 {
 	struct bwl_pb_field f;
@@ -19,7 +19,7 @@ static int each(struct bwl_pb_in in, int (*fn)(void *arg, const struct bwl_pb_fi
 	return r;
 }
 
-/* A field of another kind than it has to be is an error, not another field. */
+/* A field of the wrong kind is an error: it is not skipped. */
 static int take_int(const struct bwl_pb_field *f, int64_t *ret)
 {
 	if (f->is_bytes)
@@ -112,7 +112,7 @@ void bwl_etcd_prefix_end(const char *prefix, char *end)
 	size_t n = strlen(prefix);
 
 	memcpy(end, prefix, n + 1);
-	end[n - 1]++; /* '/' is followed by '0' */
+	end[n - 1]++; /* '0' follows '/' */
 }
 
 struct range_answer {
@@ -158,7 +158,10 @@ void bwl_etcd_say_put(struct bwl_pb_out *o, const struct bwl_etcd_put *p)
 	bwl_pb_put_int(o, 3, p->lease);
 }
 
-/* target, and the field that has its value: Compare of rpc.proto. Result 0: equal. */
+/*
+ * target, and the number of the field that has its value: Compare in rpc.proto. Its result 0 means
+ * equal.
+ */
 static void say_compare(struct bwl_pb_out *o, const char *key, int64_t target, unsigned field,
 			int64_t value)
 {

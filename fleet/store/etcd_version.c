@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Versions of etcd whose authorisation has holes. etcd's roles keep a stolen certificate of one
- * tray from other trays' names; what may be believed is decided by signatures on the DPU, whatever
- * etcd does.
+ * Versions of etcd whose authorisation has holes. etcd's roles keep somebody with a tray's stolen
+ * certificate away from other trays' names. What may be believed is decided by signatures on the
+ * DPU, whatever etcd does.
  */
 #include <stdio.h>
 #include "etcd.h"
 
-/* The first patch of a minor without them, by etcd's change logs of August 2026. */
+/*
+ * The first patch of each minor version that is fixed, according to etcd's change logs of August
+ * 2026.
+ */
 struct mended {
 	unsigned minor, patch;
 };
-/* CVE-2026-73499: a watch without an end sees every key. Minors before 3.5 were not mended. */
+/*
+ * CVE-2026-73499: a watch without an end sees every key. Minor versions before 3.5 were not fixed.
+ */
 static const struct mended watch[] = { { 5, 33 }, { 6, 14 }, { 7, 1 } };
 /*
- * CVE-2026-33413: leases and compaction without a user. CVE-2026-33343: a transaction in a
+ * CVE-2026-33413: leases and compaction without a user. CVE-2026-33343: a transaction inside a
  * transaction reads and writes every key.
  */
 static const struct mended txn[] = { { 4, 42 }, { 5, 28 }, { 6, 9 } };
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-/* Minors above the table were born without it, those below it keep it. */
+/* Minor versions above the table never had it; those below it keep it. */
 static bool is_open(const struct mended *m, size_t n, unsigned minor, unsigned patch)
 {
 	for (size_t i = 0; i < n; i++)

@@ -11,9 +11,9 @@
 #include "grpc_wire.h"
 
 /*
- * A server with many new clients takes its time for TLS: clients that give up early and reconnect
- * would keep it from ever finishing. TCP detects an unreachable server: after two SYNs (3 s), or
- * when nothing is acknowledged for that long.
+ * With many new clients a server takes long for TLS: clients that give up early and reconnect would
+ * keep it from ever finishing. TCP detects an unreachable server: after two SYNs (3 s), or when
+ * nothing is acknowledged for that long.
  */
 #define CONNECT_MS 8000L
 #define SYN_AGAIN 1
@@ -21,9 +21,9 @@
 #define URL_MOST 512
 #define NS_PER_MS 1000000ULL
 /*
- * libcurl 7.88 reads what came for one stream while it works for another one of the connection, and
- * then neither a descriptor nor its timer tells of it: calls beside a watch took until their
- * deadline, one in five. So it is asked again after so long, in a call and in between.
+ * While libcurl 7.88 works for one stream it reads what came for another stream of the connection,
+ * and then neither a descriptor nor its timer shows that: one in five calls beside a watch lasted
+ * until its deadline. So libcurl is called again after this time, during a call and in between.
  */
 #define CALL_SLICE_MS 10
 #define IDLE_SLICE_MS 250
@@ -42,14 +42,14 @@ struct bwl_grpc_stream {
 	char url[URL_MOST], curl_text[CURL_ERROR_SIZE];
 	uint8_t *out; /* what is being sent */
 	size_t out_len, out_sent;
-	unsigned messages; /* that it was given to say */
-	bool half_closed;  /* nothing will be sent after it */
+	unsigned messages; /* number of messages given to be sent */
+	bool half_closed;  /* nothing will be sent after this */
 	int (*said)(void *arg, const uint8_t *msg, size_t len);
 	void *arg;
 	struct bwl_grpc_frames frames;
 	struct bwl_grpc_end end;
-	int wrong;  /* negative errno of its message */
-	bool ended; /* and how: */
+	int wrong;  /* negative errno about a message */
+	bool ended; /* if so, how: */
 	CURLcode result;
 };
 
@@ -70,7 +70,7 @@ int bwl_grpc_open(const char *server, const struct bwl_grpc_tls *tls, struct bwl
 	g->tls = *tls;
 	g->multi = bwl_must(curl_multi_init());
 	curl_multi_setopt(g->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-	/* One that is leaving (GOAWAY), and one more. */
+	/* One that is closing (GOAWAY), and one more. */
 	curl_multi_setopt(g->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 2L);
 	*ret = g;
 	return 0;
@@ -106,7 +106,7 @@ static size_t on_data(char *data, size_t one, size_t len, void *arg)
 	(void)one;
 	s->g->moved = true;
 	if (!s->end.http_ok || !s->end.is_grpc)
-		return len; /* an HTML page for people: its status suffices */
+		return len; /* an HTML page for people: the HTTP status is enough */
 	s->wrong = bwl_grpc_feed(&s->frames, data, len, s->said, s->arg);
 	return s->wrong ? 0 : len;
 }
@@ -127,8 +127,8 @@ static size_t on_send(char *to, size_t one, size_t room, void *arg)
 }
 
 /*
- * If a server refuses a stream, or hangs up a used connection, libcurl retries over another one,
- * from the beginning. The first message of a stream that has sent several is no longer available.
+ * If a server refuses a stream, or closes a used connection, libcurl retries over another one, from
+ * the beginning. Once a stream has sent several messages the first is no longer available.
  */
 static int on_seek(void *arg, curl_off_t to, int from)
 {
@@ -146,7 +146,7 @@ static int on_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
 
 	(void)arg;
 	(void)purpose;
-	/* Best effort: without them it takes CONNECT_MS. */
+	/* Best effort: without these it takes CONNECT_MS. */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &syn, sizeof(syn));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacked, sizeof(unacked));
 	return CURL_SOCKOPT_OK;
@@ -161,7 +161,7 @@ static void set_tls(CURL *h, const struct bwl_grpc_tls *tls)
 {
 	curl_easy_setopt(h, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_3);
 	curl_easy_setopt(h, CURLOPT_CAINFO, tls->ca);
-	/* Else Debian's libcurl believes every authority of /etc/ssl/certs as well. */
+	/* Otherwise Debian's libcurl also trusts every authority in /etc/ssl/certs. */
 	curl_easy_setopt(h, CURLOPT_CAPATH, NULL);
 	curl_easy_setopt(h, CURLOPT_SSL_VERIFYPEER, 1L);
 	curl_easy_setopt(h, CURLOPT_SSL_VERIFYHOST, 2L);
@@ -175,7 +175,7 @@ static void set_http(struct bwl_grpc_stream *s)
 
 	curl_easy_setopt(h, CURLOPT_URL, s->url);
 	curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "https");
-	curl_easy_setopt(h, CURLOPT_PROXY, ""); /* whatever the environment sets */
+	curl_easy_setopt(h, CURLOPT_PROXY, ""); /* overrides the environment */
 	curl_easy_setopt(h, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(h, CURLOPT_PIPEWAIT, 1L);
 	curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
@@ -283,7 +283,9 @@ static int lost(const struct bwl_grpc_stream *s, struct bwl_err *e)
 	}
 }
 
-/* How it ended; the server's message takes precedence over the connection's later fate. */
+/*
+ * How it ended. The server's message takes precedence over what happened to the connection later.
+ */
 static int ended(const struct bwl_grpc_stream *s, struct bwl_err *e)
 {
 	int code;
@@ -291,8 +293,8 @@ static int ended(const struct bwl_grpc_stream *s, struct bwl_err *e)
 	if (s->wrong)
 		return no_good(s->g, s->wrong, e);
 	/*
-	 * libcurl 7.88, beside a watch: trailers without the headers, taken for a connection that
-	 * died. Whether the server did what was asked is not known.
+	 * libcurl 7.88 beside a watch: it delivers trailers without headers, and takes that for a
+	 * dead connection. Whether the server did what was requested is unknown.
 	 */
 	if ((s->end.code < 0 || !s->end.is_h2) && s->result)
 		return lost(s, e);
@@ -327,9 +329,9 @@ static void collect(struct bwl_grpc *g)
 }
 
 /*
- * libcurl 7.88 reads all that came in one record, also for other calls of the connection, and shows
- * it, and the end of a call, when it is asked again; no descriptor tells of that. So it is asked
- * until nothing moves, twice. Bounded, for a server that never stops.
+ * libcurl 7.88 reads everything that came in one record, also for other calls on the connection,
+ * but delivers it, and the end of a call, only when it is called again; no descriptor shows that.
+ * So it is called until nothing moved twice. Bounded, in case a server never stops.
  */
 static CURLMcode perform(struct bwl_grpc *g)
 {
@@ -391,7 +393,7 @@ int bwl_grpc_call(struct bwl_grpc *g, const char *method, const void *ask, size_
 	r = start(g, method, timeout_ms, &s, e);
 	while (!r && !s.ended) {
 		r = bwl_grpc_wait(g, CALL_SLICE_MS, NULL, 0, e);
-		/* libcurl keeps the time as well; this is for a libcurl that does not. */
+		/* libcurl checks the time as well; this is in case it does not. */
 		if (!r && !s.ended && bwl_now_ns() > end_ns)
 			r = bwl_fail(e, ETIMEDOUT, "%s: no answer in %u ms", g->server, timeout_ms);
 	}
@@ -430,7 +432,7 @@ int bwl_grpc_stream_say(struct bwl_grpc_stream *s, const void *ask, size_t len)
 	if (s->out_sent < s->out_len)
 		return -EAGAIN;
 	set_out(s, ask, len);
-	/* Calls said() perhaps, if something had come. */
+	/* This may call said(), if something has arrived. */
 	curl_easy_pause(s->easy, CURLPAUSE_CONT);
 	return 0;
 }

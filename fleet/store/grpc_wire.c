@@ -80,7 +80,7 @@ static int hex(char c)
 					    : -1;
 }
 
-/* Percent-encoded; what would disturb a terminal or a line of the log becomes '?'. */
+/* Percent-encoded. Whatever would disturb a terminal or a log line becomes '?'. */
 static void take_text(char out[static BWL_GRPC_TEXT], const char *v, size_t len)
 {
 	size_t n = 0;
@@ -97,7 +97,7 @@ static void take_text(char out[static BWL_GRPC_TEXT], const char *v, size_t len)
 	out[n] = '\0';
 }
 
-/* -1: no number below 1000 */
+/* -1: not a number below 1000. */
 static int take_number(const char *v, size_t len)
 {
 	int n = 0;
@@ -160,7 +160,7 @@ void bwl_grpc_header(struct bwl_grpc_end *end, const char *line, size_t len)
 	}
 }
 
-/* doc/http-grpc-status-mapping.md of grpc */
+/* See grpc's doc/http-grpc-status-mapping.md. */
 static int code_of_http(unsigned http)
 {
 	switch (http) {

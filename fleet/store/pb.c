@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See pb.h. protobuf.dev/programming-guides/encoding has the format. */
+/* See pb.h. The format: protobuf.dev/programming-guides/encoding. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "pb.h"
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
-#define VARINT_MOST 10 /* bytes of 64 bits, seven in each */
+#define VARINT_MOST 10 /* for 64 bits, seven in each byte */
 
 static uint8_t *grow(struct bwl_pb_out *o, size_t n)
 {

@@ -6,7 +6,7 @@
 #include "bwl/cleanup.h"
 #include "publish.h"
 
-/* A part that is there already has these bytes: its name is their digest. */
+/* An existing part has the same bytes: its name is their digest. */
 static int put_part(struct bwl_grpc *g, const char *key, const uint8_t *at, size_t len,
 		    struct bwl_err *e)
 {
@@ -130,7 +130,7 @@ int bwl_doc_fetch(struct bwl_grpc *g, const char *prefix, const char *key, bool 
 	for (unsigned i = 0; i < h.parts; i++) {
 		r = bwl_part_key(part, prefix, h.sha, i);
 		r = r ? r : get(g, part, &all, e);
-		at = all.at; /* freed on the way out */
+		at = all.at; /* freed at the return */
 		if (r)
 			return r;
 	}

@@ -7,8 +7,8 @@
 
 #define QUEUE_MOST (8U << 20)
 #define SECOND_NS 1000000000ULL
-#define PING_NS (3 * SECOND_NS)   /* silence after which it is probed */
-#define ANSWER_NS (3 * SECOND_NS) /* and is lost when it does not answer for so long */
+#define PING_NS (3 * SECOND_NS)   /* after this silence the server is probed */
+#define ANSWER_NS (3 * SECOND_NS) /* without an answer for this long it is lost */
 
 struct queued {
 	struct queued *next;
@@ -22,11 +22,11 @@ struct bwl_watch {
 	unsigned n;
 	struct bwl_grpc *g;
 	struct bwl_grpc_stream *stream;
-	unsigned asked;    /* watches that were asked for, one a range */
-	int64_t from;      /* revision that they begin with */
-	uint64_t heard_ns; /* when its last message came */
+	unsigned asked;    /* watches requested so far, one per range */
+	int64_t from;      /* the revision at which they begin */
+	uint64_t heard_ns; /* when the last message came */
 	uint64_t pinged_ns;
-	bool heard, missed; /* something since then; more than the queue takes */
+	bool heard, missed; /* heard: a message since then; missed: more than the queue takes */
 	struct queued *first, **last;
 	size_t queued;
 };
@@ -98,7 +98,7 @@ static int tell(struct bwl_watch *w, struct bwl_pb_out *say)
 	return r;
 }
 
-/* One range after the other: the next when the last is on its way. */
+/* One range after another: each one when the previous request is on its way. */
 static void ask_for_ranges(struct bwl_watch *w)
 {
 	while (w->asked < w->n) {
@@ -157,7 +157,7 @@ static int hear_one(struct bwl_watch *w, const struct queued *q, struct into *in
 {
 	struct bwl_pb_in in = bwl_pb_in(q->msg, q->len);
 	struct bwl_etcd_watch said_of;
-	/* Only the id tells which range it belongs to, wherever in the message that is. */
+	/* Only the id tells which range it belongs to, and it may be anywhere in the message. */
 	int r = bwl_etcd_hear_watch(in, nothing, NULL, &said_of);
 
 	if (!r && said_of.id >= 1 && said_of.id <= (int64_t)w->n) {
@@ -187,7 +187,8 @@ static int is_silent(struct bwl_watch *w, uint64_t now_ns, struct bwl_err *e)
 		return bwl_fail(e, ETIMEDOUT, "%s: its watch no longer answers",
 				bwl_grpc_server(w->g));
 	/*
-	 * Probed late, because we were busy with a large document, it has the same time to answer.
+	 * If we probed late, because we were busy with a large document, the server still has the
+	 * full time to answer.
 	 */
 	if (w->pinged_ns <= w->heard_ns && now_ns - w->heard_ns >= PING_NS) {
 		w->pinged_ns = now_ns;
@@ -203,7 +204,7 @@ int bwl_watch_hear(struct bwl_watch *w, bwl_watch_fn fn, void *arg, uint64_t now
 	struct into into = { .fn = fn, .arg = arg };
 	int r = 0;
 
-	/* What has come while calls were made on another connection. */
+	/* Takes what arrived during calls on the other connection. */
 	bwl_grpc_wait(w->g, 0, NULL, 0, NULL);
 	ask_for_ranges(w);
 	for (const struct queued *q = w->first; q && !r; q = q->next)
