@@ -49,7 +49,7 @@ static int lease(const struct bwl_bounds *b, const struct bwl_signed *d, int64_t
 			"the lease %s is longer than `lease_most` of the policy, which people "
 			"signed",
 			d->terms.name);
-	/* from its issue on, and never beyond the policy: a lease kept back gives nothing more */
+	/* counted from its issue, and never beyond the policy: delaying a lease gains nothing */
 	left = (uint64_t)(b->not_after_s - now_s) * 1000000000ULL;
 	if (now_s > d->terms.issued_s) {
 		uint64_t old = (uint64_t)(now_s - d->terms.issued_s) * 1000000000ULL;

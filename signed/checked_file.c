@@ -9,7 +9,7 @@
 #include <bwl/encode.h>
 #include "signed/checked_file.h"
 
-/* The first line of a file with this text. Returns its length. */
+/* Writes the first line of a file with this text. Returns its length. */
 static size_t head_of(char to[static BWL_CHECKED_HEAD], const char *word, const char *text,
 		      size_t len)
 {
@@ -25,7 +25,7 @@ static size_t head_of(char to[static BWL_CHECKED_HEAD], const char *word, const 
 json_t *bwl_checked_parse(const char *word, const char *bytes, size_t len)
 {
 	char head[BWL_CHECKED_HEAD];
-	size_t n = head_of(head, word, "", 0); /* as long as of any other text */
+	size_t n = head_of(head, word, "", 0); /* the length does not depend on the text */
 
 	if (len <= n)
 		return NULL;

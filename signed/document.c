@@ -8,7 +8,7 @@
 #include "signed/payload.h"
 #include "signed/root.h"
 
-/* Clocks differ: what was issued so far ahead is taken. */
+/* Clocks differ: a document may be issued this far in the future. */
 #define AHEAD_S 60
 
 static bool one_suffices(enum bwl_signed_type t)
@@ -29,7 +29,7 @@ static int refuse(struct bwl_err *e, int code, const char *id)
 	return -code;
 }
 
-/* Under a root that has ended one still closes, and opens nothing. */
+/* Under an expired root one person's signature still closes, but nothing opens. */
 static int is_trusted(const struct bwl_envelope *v, const struct bwl_root *root, int64_t now_s,
 		      struct bwl_signed *ret, struct bwl_err *e)
 {
@@ -78,7 +78,7 @@ static int is_timely(const struct bwl_signed *d, int64_t now_s, struct bwl_err *
 			 bwl_utc(d->terms.not_after_s, -1, when));
 		return refuse(e, ETIME, "signed-expired");
 	}
-	/* a timestamp may be ahead of this clock: it is what puts the clock right */
+	/* a timestamp may be ahead of this clock, because it corrects the clock */
 	if (d->type == BWL_SIGNED_TIMESTAMP || d->terms.issued_s <= now_s + AHEAD_S)
 		return 0;
 	bwl_fail(e, EAGAIN, "the %s %s, version %llu, is from the future: %s",

@@ -51,7 +51,7 @@ static bool is_audience_word(const char *s, size_t n)
 	return n > 6 && !memcmp(s, "label:", 6) && bwl_is_label(s + 6, n - 6) && eq;
 }
 
-/* The next word of a list; NULL: none is left. */
+/* The next word of a list; NULL: the end. */
 static const char *next_word(const char **at, size_t *ret_len)
 {
 	const char *s = *at;
@@ -107,7 +107,7 @@ bool bwl_audience_has(const char *audience, const struct bwl_tray *who)
 	return false;
 }
 
-/* The one spelling of a type; false: it is not one. */
+/* Only one spelling of a type is accepted; false: it is not a type. */
 static bool take_type(const char *s, struct bwl_envelope *ret)
 {
 	const char *fleet = strstr(s, FLEET), *audience = strstr(s, AUDIENCE);
@@ -135,8 +135,9 @@ static bool take_type(const char *s, struct bwl_envelope *ret)
 }
 
 /*
- * Where the payload's base64 is; NULL: nowhere. It is nearly all of the bytes, and the parser of
- * JSON looks at each letter several times: so it is given the rest, with an empty string there.
+ * Where the payload's base64 is; NULL: not found. It is nearly all of the bytes, and the JSON
+ * parser looks at each letter several times: so it is given the rest, with an empty string in its
+ * place.
  */
 static const char *find_payload(const char *bytes, size_t len, size_t *ret_len)
 {
@@ -244,7 +245,7 @@ int bwl_envelope_parse(const char *bytes, size_t len, struct bwl_envelope *ret, 
 	memcpy(rest + before, bytes + before + npayload, len - before - npayload);
 	o = json_loadb(rest, len - npayload, JSON_REJECT_DUPLICATES, NULL);
 	r = o ? take(o, ret, e) : malformed(e, "it is not JSON");
-	/* What was found is that key's, and no other's. */
+	/* Checks that what was found was this key's string. */
 	empty = json_object_get(o, "payload");
 	if (!r && (!payload || !json_is_string(empty) || json_string_length(empty) ||
 		   !take_payload(payload, npayload, ret)))

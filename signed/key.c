@@ -90,7 +90,7 @@ int bwl_key_sign(const struct bwl_key *k, const uint8_t *at, size_t n, uint8_t r
 
 		if (r)
 			return r;
-		ok = bwl_key_verifies(k->pub, at, n, ret); /* whatever the token has done */
+		ok = bwl_key_verifies(k->pub, at, n, ret); /* verified, whatever the token did */
 	} else {
 		c = EVP_MD_CTX_new();
 		ok = c && EVP_DigestSignInit(c, NULL, NULL, NULL, k->pkey) == 1 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See memory.h; memory_file.c has it as a file. */
+/* See memory.h; memory_file.c stores it as a file. */
 #include <string.h>
 #include <bwl/doc.h>
 #include <bwl/encode.h>
@@ -7,7 +7,7 @@
 #include "signed/memory_parts.h"
 #include "signed/payload.h"
 
-/* the largest jump of an epoch, so that nobody can use all of them up */
+/* the largest step of an epoch, so that nobody can use up all of them */
 #define EPOCHS_AHEAD 1024
 
 const struct bwl_root *bwl_memory_root(const struct bwl_memory *m)
@@ -196,8 +196,8 @@ int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, str
 }
 
 /*
- * What is known to be of an epoch that is over is refused by that. Any other may be of this epoch
- * or a later one, also one that never came.
+ * A document that is known to be of a past epoch is refused because of that, so its revocation can
+ * be forgotten. Any other may be of this epoch or a later one, even if it never came.
  */
 static void forget_revoked(struct bwl_memory *m)
 {
@@ -246,8 +246,8 @@ static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, str
 }
 
 /*
- * The enrolment of this tray: its labels are those of the newest one. An enrolment of another tray:
- * that one is no longer expelled.
+ * If the enrolment is for this tray, its labels become those of the newest one. If it is for
+ * another tray, that one is no longer expelled.
  */
 static int enrolled(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The beginning of a memory: a root that people compared, and an enrolment under it. */
+/* The beginning of a memory: a root that people have compared, and an enrolment under it. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The expelled trays, from all accepted documents: a tray is expelled by an expulsion that names
- * it, until an enrolment of it that was signed later, in whichever order the two arrive.
+ * The expelled trays, according to all accepted documents: an expulsion that names a tray holds
+ * until an enrolment of the tray that was signed later, in whichever order the two arrive.
  */
 #include <errno.h>
 #include <string.h>
@@ -28,7 +28,7 @@ bool bwl_memory_destroys(const struct bwl_memory *m)
 	return x && x->enough;
 }
 
-/* Of another tray its enrolment has the tray's name; of this one it may have any. */
+/* An enrolment of another tray has that tray's name; one of this tray may have any name. */
 static bool is_enrolment_of(const struct bwl_memory *m, const struct bwl_memory_item *it,
 			    const char *tray)
 {

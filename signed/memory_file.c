@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The memory as a file: "# bwlimit signed 1 SHA256", over everything after that line, and one JSON
- * object. The digest detects torn or rotten files; somebody who can write the file can write a
- * digest, too.
+ * The memory as a file: "# bwlimit signed 1 SHA256" (of everything after that line), and one JSON
+ * object. The digest detects torn or corrupt files. Whoever can write the file can write a digest,
+ * too.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ static bool take_number(const json_t *o, const char *key, uint64_t *ret)
 	return json_is_integer(v) && json_integer_value(v) >= 0;
 }
 
-/* What is not there is 0. */
+/* A missing digest is 0. */
 static bool take_digest(const json_t *o, const char *key, struct bwl_digest *ret)
 {
 	const char *hex = bwl_payload_text(o, key);
@@ -111,7 +111,7 @@ static bool take_item(const json_t *o, struct bwl_memory_item *ret)
 	ret->other = bwl_payload_yes(o, "other");
 	if (!take_digest(o, "what", &ret->what) || !take_digest(o, "before", &ret->before))
 		return false;
-	/* bwlimit 0.2.0 did not write it: as if it had been signed last, it is never forgotten */
+	/* bwlimit 0.2.0 did not write it: it counts as signed last, and is never forgotten */
 	ret->issued_s = take_number(o, "issued", &issued) ? (int64_t)issued : INT64_MAX;
 	return true;
 }
@@ -127,7 +127,7 @@ static bool take_digests(const json_t *list, struct bwl_digest *ret, size_t *ret
 	return true;
 }
 
-/* The policies that hold; a list that is too long is not ours. */
+/* The policies that hold. A list that is too long is not ours. */
 static bool take_held(struct bwl_memory *m, const json_t *o)
 {
 	const json_t *held = json_object_get(o, "held"), *done = json_object_get(o, "done");
@@ -138,7 +138,7 @@ static bool take_held(struct bwl_memory *m, const json_t *o)
 	       take_digests(done, m->done, &m->ndone) && json_is_object(m->due);
 }
 
-/* bwlimit 0.2.0 wrote none: the journal has closed the trays that it had expelled. */
+/* bwlimit 0.2.0 did not write it: the journal had closed the trays that were expelled. */
 static bool take_expelled(struct bwl_memory *m, const json_t *list)
 {
 	const json_t *v;
@@ -191,7 +191,7 @@ static bool take_labels(struct bwl_memory *m, const json_t *labels)
 	return true;
 }
 
-/* Before it was written a label was taken to be of the newest enrolment. */
+/* Earlier versions did not write it: a label then counts as the newest enrolment's. */
 static bool take_label_since(struct bwl_memory *m, const json_t *list)
 {
 	const struct bwl_memory_item *it = memory_enrolment(m);
@@ -208,7 +208,7 @@ static bool take_label_since(struct bwl_memory *m, const json_t *list)
 	return true;
 }
 
-/* The root was judged when it came: here only that it is one. */
+/* The root was judged when it came: here it only has to be a root. */
 static bool take(struct bwl_memory *m, const json_t *o)
 {
 	const char *root = bwl_payload_text(o, "root");
@@ -223,7 +223,7 @@ static bool take(struct bwl_memory *m, const json_t *o)
 	    !take_number(o, "newest", &newest) || !take_number(o, "closed", &closed))
 		return false;
 	m->newest_s = (int64_t)newest;
-	/* bwlimit 0.2.0 did not write it: no time named anything then */
+	/* bwlimit 0.2.0 did not write it: then no signed time named any document */
 	m->whole_s = take_number(o, "whole", &whole) ? (int64_t)whole : m->newest_s;
 	m->closed_s = (int64_t)closed;
 	memory_take_log_key(m, bwl_payload_text(o, "log_key"));

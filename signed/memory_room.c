@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How many documents are remembered, and which are forgotten for a new one. Each kind has its own
- * room, so that a signer of only one kind (the online key; one person) takes none from the others,
- * and there is always room for closing documents.
+ * room, so that whoever can sign only one kind (the online key; one person) takes no room from the
+ * others, and there is always room for closing documents.
  */
 #include <string.h>
 #include "signed/closing.h"
@@ -36,12 +36,13 @@ struct bwl_memory_item *memory_find(const struct bwl_memory *m, enum bwl_signed_
 }
 
 /*
- * By its name alone a later one, of one person, would take the place of another person's that has
- * not come here: and close nothing of what that one closes.
+ * Closing documents are told apart by content, too: if only the name counted, one person's later
+ * document would take the place of another person's that has not arrived here, and would not close
+ * what that one closes.
  */
 struct bwl_memory_item *memory_find_same(const struct bwl_memory *m, const struct bwl_signed *d)
 {
-	static const struct bwl_digest unknown; /* of before it was written: by its name */
+	static const struct bwl_digest unknown; /* from an earlier version: the name decides */
 	struct bwl_memory_item *best = NULL;
 	struct bwl_digest what;
 
@@ -76,7 +77,7 @@ const struct bwl_memory_item *memory_enrolment(const struct bwl_memory *m)
 	return best;
 }
 
-/* Of the policies that hold, when the first was signed: a grant of before is of none of them. */
+/* When the first of the held policies was signed: an older grant belongs to none of them. */
 static int64_t held_since(const struct bwl_memory *m)
 {
 	int64_t since = INT64_MAX;
@@ -87,7 +88,7 @@ static int64_t held_since(const struct bwl_memory *m)
 			if (memcmp(m->item[i].digest.b, m->held[k].b, 32) != 0)
 				continue;
 			if (m->item[i].issued_s == INT64_MAX)
-				return INT64_MIN; /* not known: of before it was written */
+				return INT64_MIN; /* unknown: an earlier version did not write it */
 			found++;
 			if (m->item[i].issued_s < since)
 				since = m->item[i].issued_s;
@@ -111,7 +112,7 @@ struct kept {
 	int64_t since_s;
 };
 
-/* What names this tray, what is in force, and what tightens it, even after its end. */
+/* Is it needed even after its end, because it names this tray, is in force, or tightens what is? */
 static bool holds(const struct bwl_memory *m, const struct kept *k,
 		  const struct bwl_memory_item *it)
 {
@@ -124,7 +125,10 @@ static bool holds(const struct bwl_memory *m, const struct kept *k,
 	       (it->type == BWL_SIGNED_ROLLOUT && it->seq == k->rollout);
 }
 
-/* The oldest of what can never be taken again: its epoch is over, or it ended by a signed time. */
+/*
+ * Forgets the oldest document that can never be taken again: its epoch is over, or it ended by a
+ * signed time.
+ */
 static bool forget_one(struct bwl_memory *m, enum room room)
 {
 	const struct kept k = { memory_enrolment(m), last_rollout(m), held_since(m) };

@@ -45,7 +45,7 @@ static const char *const domain[] = {
 };
 
 struct key {
-	int type; /* enum bwl_signed_type; -1: every one */
+	int type; /* enum bwl_signed_type; -1: all types */
 	const char *name;
 	enum kind kind;
 	bool must;
@@ -188,7 +188,7 @@ static const struct key *find(enum bwl_signed_type type, const char *name)
 	return NULL;
 }
 
-/* What a table of keys cannot say. */
+/* Checks what the table of keys cannot express. */
 static int check(enum bwl_signed_type type, const struct bwl_signed_terms *t, const json_t *o,
 		 struct bwl_err *e)
 {

@@ -15,7 +15,7 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* The first byte of its possible string; NULL: there is none. */
+/* The first byte of what may be its string; NULL: there is none. */
 static const char *find(const char *bytes, const char *end)
 {
 	const char *at = memmem(bytes, (size_t)(end - bytes), key, sizeof(key) - 1);
@@ -25,7 +25,7 @@ static const char *find(const char *bytes, const char *end)
 	return at < end && *at == '"' ? at + 1 : NULL;
 }
 
-/* 0: not one of one letter */
+/* 0: not a one-letter escape. */
 static char escaped(char c)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -34,7 +34,7 @@ static char escaped(char c)
 	return at ? to[at - from] : 0;
 }
 
-/* Up to its closing quote, which it returns; NULL: there is something rare, or wrong, in it. */
+/* Copies up to the closing quote, which it returns. NULL: it contains something rare, or wrong. */
 static const char *unescape(const char *at, const char *end, char *to, size_t *ret_len,
 			    bool *ret_ascii)
 {
@@ -58,7 +58,9 @@ static const char *unescape(const char *at, const char *end, char *to, size_t *r
 	return at < end ? at : NULL;
 }
 
-/* With the mark in the place of from..to; NULL: that is not the text, or the rest is no JSON. */
+/*
+ * Parses with the mark in place of from..to. NULL: that was not the text, or the rest is not JSON.
+ */
 static json_t *load_rest(const char *bytes, const char *from, const char *to, const char *end)
 {
 	size_t before = (size_t)(from - bytes), after = (size_t)(end - to), n = sizeof(mark) - 1;
@@ -66,7 +68,7 @@ static json_t *load_rest(const char *bytes, const char *from, const char *to, co
 	const char *text;
 	json_t *o;
 
-	/* An escape could spell the mark, or a key that ends as "text" does. */
+	/* An escape could spell the mark, or a key that ends like "text". */
 	if (memmem(bytes, before, mark, n) || memmem(to, after, mark, n) ||
 	    memchr(bytes, '\\', before) || memchr(to, '\\', after))
 		return NULL;

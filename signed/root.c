@@ -88,7 +88,9 @@ static struct root_key *find(const struct bwl_root *r, const char *id)
 	return NULL;
 }
 
-/* Different owners of the keys that are in a role and marked; NULL: of all. */
+/*
+ * How many different people own the keys of a role that are marked; marked NULL: all of its keys.
+ */
 static unsigned people(const struct bwl_root *r, enum bwl_role role, const bool *marked)
 {
 	unsigned n = 0;

@@ -33,7 +33,9 @@ bool bwl_moment_parse(const char *s, int64_t *ret_s)
 	struct tm tm = { 0 };
 	char z = 0;
 
-	/* what timegm() would put right, or another spelling, does not come back as it was */
+	/*
+	 * a time that timegm() would normalise, or another spelling, is formatted differently again
+	 */
 	if (strlen(s) != 20 || sscanf(s, "%4d-%2d-%2dT%2d:%2d:%2d%c", &tm.tm_year, &tm.tm_mon,
 				      &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &z) != 7)
 		return false;

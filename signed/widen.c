@@ -34,7 +34,10 @@ static const struct bwl_pol_peer **sorted(const struct bwl_policy *p)
 	return ret;
 }
 
-/* New names are up to widen_places(): whatever they have, another peer had, or none. */
+/*
+ * widen_places() judges new names: whatever they have belonged to another peer before, or to
+ * nobody.
+ */
 static void peers(struct widen *w)
 {
 	BWL_AUTO_FREE const struct bwl_pol_peer **a = sorted(w->from);

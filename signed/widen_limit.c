@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One limit against another. */
+/* Compares one limit with another. */
 #include <stdio.h>
 #include <string.h>
 #include <bwl/units.h>
@@ -10,7 +10,7 @@ static uint64_t rate_of(const struct bwl_lim *l)
 	return l->rate_bps == BWL_NO_RATE ? UINT64_MAX : l->rate_bps;
 }
 
-/* Without a rate there is nothing to burst above. */
+/* Without a rate the burst has no meaning. */
 static uint64_t burst_of(const struct bwl_lim *l)
 {
 	return l->rate_bps == BWL_NO_RATE ? UINT64_MAX
@@ -23,7 +23,7 @@ static uint64_t volume_of(const struct bwl_lim *l)
 	return l->has_volume ? l->volume : UINT64_MAX;
 }
 
-/* A window of another length counts from another moment, so neither is within the other. */
+/* Windows of different lengths begin at different moments: neither limit is within the other. */
 static bool same_window(const struct bwl_lim *a, const struct bwl_lim *b)
 {
 	return !a->has_volume || (b->has_volume && a->window_ns == b->window_ns);

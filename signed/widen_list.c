@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was found to be wider. */
+/* The list of widenings that were found. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <bwl/units.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What belongs to no peer: the node, its ports and zones, and configuration of bwlimitd and
+ * What does not belong to a peer: the node, its ports and zones, and configuration of bwlimitd and
  * strongSwan.
  */
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void uplinks(struct widen *w)
 				has = !strcmp(x->uplinks[i], y->uplinks[k]);
 			if (has)
 				continue;
-			/* one that is gone has no last gate any more */
+			/* an uplink that is gone has no last gate any more */
 			widen_add(w, x->uplinks[i], "uplink", way ? "none" : "guarded",
 				  way ? "there is one" : "none");
 		}
@@ -78,7 +78,7 @@ static void ports(struct widen *w)
 	}
 }
 
-/* A zone that comes limits more; one that goes is its peers' to answer for. */
+/* A new zone only limits more. If a zone is gone, its peers are judged for that. */
 static void zones(struct widen *w)
 {
 	char where[64];
@@ -98,7 +98,10 @@ struct classes {
 	uint8_t proto[256], port[2][65536];
 };
 
-/* Another class has another limit. That matters if a peer with limits by class stays open. */
+/*
+ * A packet in another class has another limit. That matters if a peer with limits by class stays
+ * open.
+ */
 static void services(struct widen *w)
 {
 	BWL_AUTO_FREE struct classes *a = bwl_must(calloc(1, sizeof(*a)));
@@ -123,8 +126,8 @@ static void services(struct widen *w)
 }
 
 /*
- * Each must do at least what the previous one did. But `destroy` has no way back, so one person can
- * neither request it nor change when a lease with it ends.
+ * Each action must do at least what the previous one did. But `destroy` cannot be undone, so one
+ * person can neither request it nor change when a lease that causes it ends.
  */
 static void tamper(struct widen *w)
 {
@@ -140,7 +143,7 @@ static void tamper(struct widen *w)
 				  bwl_action_name(b));
 	}
 	if (w->to->tamper[BWL_TAMPER_lease] == BWL_ACTION_DESTROY && w->to->lease_ns &&
-	    w->to->lease_ns - 1 < w->from->lease_ns - 1) /* none, 0, is the longest */
+	    w->to->lease_ns - 1 < w->from->lease_ns - 1) /* 0, none, is the longest */
 		widen_add(w, "", "lease", "as it is", "sooner: keys are destroyed");
 }
 

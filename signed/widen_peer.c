@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A peer against itself: what it may get, and on which way. */
+/* Compares a peer with its former self: what it may get, and by which way. */
 #include <stdio.h>
 #include <string.h>
 #include <bwl/doc.h>
 #include <bwl/units.h>
 #include "signed/widen_parts.h"
 
-/* What may arrive; false: nothing. */
+/* Returns what may arrive; false: nothing. */
 static bool accepts(const struct bwl_pol_peer *p, struct bwl_lim *ret)
 {
 	if (p->accept_none)
@@ -22,13 +22,13 @@ bool widen_is_open(const struct bwl_pol_peer *p)
 	return !p->revoked && (p->grant.present || p->floor.present || accepts(p, &l));
 }
 
-/* Pacing lets a packet leave later than it was charged. */
+/* Pacing lets a packet leave later than it was charged, so it counts as wider. */
 static unsigned mode_rank(const struct bwl_pol_peer *p)
 {
 	return p->mode == BWL_MODE_MONITOR ? 2 : bwl_mode_paces(p->mode) ? 1 : 0;
 }
 
-/* Bytes that may wait: computed alike for a policy that sets the time and for one that does not. */
+/* Bytes that may wait. Computed in the same way whether or not the policy sets the time. */
 static uint64_t waits(const struct bwl_policy *pol, const struct bwl_pol_peer *p)
 {
 	unsigned __int128 rate = p->grant.rate_bps, bytes = BWL_HORIZON_BYTES;
@@ -87,7 +87,7 @@ static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *
 	}
 }
 
-/* The floor comes in the grant's place at the same moment as before. */
+/* Does the floor replace the grant at the same moment as before? */
 static bool falls_as_before(const struct widen *w, const struct bwl_pol_peer *a,
 			    const struct bwl_pol_peer *b)
 {
@@ -98,8 +98,8 @@ static bool falls_as_before(const struct widen *w, const struct bwl_pol_peer *a,
 }
 
 /*
- * A floor may have more than the grant above it (a volume of its own): a grant that ends sooner
- * would then open something.
+ * A floor may allow more than the grant above it (it has a volume of its own): a grant that ends
+ * earlier would then open something.
  */
 static void floor_(struct widen *w, const char *name, const struct bwl_pol_peer *a,
 		   const struct bwl_pol_peer *b)
@@ -174,7 +174,7 @@ static const char *mac(const struct bwl_pol_peer *p, char buf[static BWL_MAC_BUF
 	return bwl_mac_is_one(p->next_hop_mac) ? bwl_mac_format(p->next_hop_mac, buf) : "";
 }
 
-/* Another way is another wire, or another reader: one person does not choose that. */
+/* Another way means another wire, or another reader: one person may not choose that. */
 static void way(struct widen *w, const char *where, const struct bwl_pol_peer *a,
 		const struct bwl_pol_peer *b)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The owners of addresses. The longest prefix decides, so each prefix of either policy is looked up
- * in both: an address' longest one is among them. The owner in the new policy must be the owner in
- * the old one, by name: what a name has spent is its state, and two peers together may send what
- * both may. So an address that moves to another peer widens, whichever it is, unless nothing is
- * open there.
+ * in both: the longest prefix of any address is among them. An address must have the same owner in
+ * the new policy as in the old one, by name: what a name has spent is its state, and two peers
+ * together may send what both may. So an address that moves to another peer widens, whichever peer
+ * that is, unless nothing is open there.
  */
 #include <stdio.h>
 #include <string.h>

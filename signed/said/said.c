@@ -76,7 +76,7 @@ static int no_good(struct bwl_err *e, int code, const char *what)
 	return bwl_fail(e, code, "the signed status is not accepted: %s", what);
 }
 
-/* Its one signature, of that key. */
+/* Verifies its only signature, which must be by that key. */
 static int verify(const uint8_t *pub, const char *type, const json_t *list, const char *payload,
 		  size_t len, struct bwl_err *e)
 {

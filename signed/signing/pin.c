@@ -14,7 +14,7 @@
 
 #define SOURCE "pin-source="
 
-/* "%2f" is a '/'; false: it is too long, or no such thing. */
+/* "%2f" means '/'; false: it is too long, or malformed. */
 static bool decode(const char *s, size_t n, char ret[static BWL_PIN_PATH])
 {
 	size_t k = 0;

@@ -12,15 +12,15 @@
 
 struct token {
 	gnutls_privkey_t key;
-	char pin_file[BWL_PIN_PATH]; /* "": asked for */
-	char name[64];               /* of the token, for people */
-	bool wrong, last, low;       /* a PIN was; one try is left; few are, and a file has it */
-	struct bwl_err why;          /* there is no PIN */
+	char pin_file[BWL_PIN_PATH]; /* "": the PIN is asked for */
+	char name[64];               /* the token's, for people */
+	bool wrong, last, low; /* a PIN was wrong; one attempt is left; few are, with a PIN file */
+	struct bwl_err why;    /* why there is no PIN */
 };
 
 /*
- * A token refused a PIN: this process gives none again, whatever GnuTLS says the next time. A
- * file's would be the same one.
+ * A token refused a PIN: this process gives no PIN again, whatever GnuTLS asks. A file would give
+ * the same one.
  */
 static atomic_bool refused, withheld; /* withheld: a file's PIN was not given, see on_pin() */
 
@@ -30,9 +30,10 @@ bool bwl_token_is_refused(void)
 }
 
 /*
- * We end at a token's first wrong PIN: it locks itself after a few. GnuTLS asks again for the PIN
- * of a token that was removed and inserted. A service that restarts with the same file would lock
- * it as well: so a file's PIN is not tried while a token reports that one was wrong.
+ * The process gives up at a token's first wrong PIN, because tokens lock themselves after a few.
+ * GnuTLS asks for the PIN again if a token was removed and inserted. A service that restarts with
+ * the same file would lock the token as well: so a PIN from a file is not tried while a token
+ * reports that a PIN was wrong.
  */
 static int on_pin(void *arg, int attempt, const char *url, const char *label, unsigned flags,
 		  char *pin, size_t most)
