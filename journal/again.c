@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Repeated closures of what is closed already: see journal.h. */
+/* Repeated closures of what is already closed: see journal.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "journal.h"
 
 /*
- * What must be written; nothing about what was opened meanwhile: a new closure is recorded by
- * whoever makes it.
+ * Lists the records to be written. Nothing about what was opened meanwhile: a new closure is
+ * recorded by whoever makes it.
  */
 static size_t older(const struct bwl_closed *c, enum bwl_journal_kind kind, const char *name,
 		    uint64_t said_s, struct bwl_journal_rec *ret)

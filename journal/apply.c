@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the journal has closed, in policies and maps: see journal.h. */
+/* Applies what the journal has closed to policies and maps: see journal.h. */
 #include <time.h>
 #include <bwl/publish.h>
 #include <bwl/generation.h>
@@ -117,11 +117,11 @@ static void close_names(struct bwl_pins *p, const struct bwl_closed *c)
 
 void bwl_journal_boot(struct bwl_pins *p, const struct bwl_journal *j)
 {
-	/* An old copy that says stop must still be detected. */
+	/* An old copy that says stop must still be detected as old: it stays unjudged. */
 	if (is_cut(j) || (j->closed.stop && !turn(p, BWL_CLOSED_UNJUDGED, BWL_STOPPED_UNJUDGED) &&
 			  !turn(p, BWL_UNJUDGED, BWL_STOPPED_UNJUDGED)))
 		bwl_journal_stop(p);
 	if (j->closed.clamp && !bwl_is_clamped(p) && !bwl_clamp(p))
-		bwl_revoke(p, NULL, NULL); /* as bwlimitd does where the policy has no heartbeat */
+		bwl_revoke(p, NULL, NULL); /* like bwlimitd if the policy has no heartbeat */
 	close_names(p, &j->closed);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What records say is closed, and what that makes of a policy: see record.h. */
+/* What the records close, and how that changes a policy: see record.h. */
 #include <stdlib.h>
 #include <string.h>
 #include "record.h"
@@ -15,7 +15,10 @@ static void *grow(void *p, size_t n, size_t *room, size_t size)
 	return p;
 }
 
-/* A compacted file of an earlier version has prefixes without a time: they are no newer than it. */
+/*
+ * In a compacted file of an earlier version prefixes have no time: they are not newer than the
+ * file.
+ */
 static uint64_t wall_of(const struct bwl_closed *c, const struct bwl_journal_rec *r)
 {
 	return r->wall_s ? r->wall_s : c->begin_s;
@@ -50,7 +53,7 @@ static void add_pfx(struct bwl_pfxset *s, const struct bwl_pfx *p, uint32_t n, u
 		bwl_pfxset_add(s, p++, at);
 }
 
-/* Records of prefixes alone have no name. */
+/* Records with prefixes only have no name. */
 static void add_named(struct bwl_closed *c, const struct bwl_journal_rec *r)
 {
 	switch (r->kind) {
@@ -73,7 +76,9 @@ static void add_named(struct bwl_closed *c, const struct bwl_journal_rec *r)
 	}
 }
 
-/* A repetition counts from its own time, whichever way the clock was set in between. */
+/*
+ * A repeated closure counts from the later of its times, even if the clock was set back in between.
+ */
 static void turn(bool *is, uint64_t *is_s, bool on, uint64_t wall_s)
 {
 	if (!(*is && on && *is_s > wall_s))
@@ -111,7 +116,7 @@ void bwl_closed_add(struct bwl_closed *c, const struct bwl_journal_rec *r)
 	}
 }
 
-/* Closing last where both have the same number. */
+/* With equal numbers the closure comes last. */
 static int by_name(const void *a, const void *b)
 {
 	const struct bwl_closed_name *x = a, *y = b;
@@ -212,8 +217,7 @@ static void settle_limits(struct bwl_closed *c)
 			continue;
 		}
 		c->limit[n++] = c->limit[i];
-		c->limit[n - 1].lim.set &= ~(
-			uint32_t)BWL_JS_MORE; /* on top of nothing that we know */
+		c->limit[n - 1].lim.set &= ~(uint32_t)BWL_JS_MORE; /* added to an unknown volume */
 	}
 	c->nlimits = n;
 	for (i = n = 0; i < c->nlimits; i++)
@@ -286,7 +290,10 @@ static int is_hole(const struct bwl_pfxset_item *i, void *arg)
 	return i->value == *(const uint64_t *)arg;
 }
 
-/* Granted since, or open when it was closed around it. */
+/*
+ * Is it open because it was granted since, or was already open when the prefix around it was
+ * closed?
+ */
 static bool is_open(const struct bwl_pfx *narrow, const struct bwl_pfxset_item *closed, void *arg)
 {
 	const struct bwl_closed *c = arg;

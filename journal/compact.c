@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What holds, as the records of a new file: see file.h. */
+/* Writes the current state as the records of a new file: see file.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,7 +31,7 @@ static int by_at(const void *a, const void *b)
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Prefixes by the number of their record, in that order. */
+/* Prefixes in the order of their records' numbers. */
 static struct bwl_pfx *ordered(const struct bwl_pfxset *s, uint64_t **ret_at)
 {
 	struct bwl_pfxset_item *i = calloc(s->n + 1, sizeof(*i));
@@ -91,7 +91,7 @@ static void put_sets(struct bwl_journal_bytes *x, const struct bwl_closed *c)
 	}
 }
 
-/* What holds, as records of their first numbers. */
+/* The current state, as records that keep their first numbers. */
 static void put_state(struct bwl_journal_bytes *x, const struct bwl_closed *c, uint64_t wall_s)
 {
 	size_t i;
@@ -134,7 +134,7 @@ struct bwl_journal_bytes bwl_journal_state_bytes(uint64_t seq, const uint8_t *di
 
 	if (digest)
 		memcpy(first.after, digest, sizeof(first.after));
-	put_state(&body, c, now); /* to count them: the chain is not theirs yet */
+	put_state(&body, c, now); /* only to count the records: they are not chained yet */
 	first.records = body.records;
 	free(body.b);
 	bwl_journal_put(&x, first, now);

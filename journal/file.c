@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The journal's files as they are written: a record before `end` names it, a compacted file in one
- * rename. read.c has what that makes of them.
+ * Writes the journal's files: a record is written before `end` names it; a compacted file replaces
+ * the old one in one rename. read.c explains what that guarantees.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "file.h"
 
 #define LIMIT (1U << 20)
-#define RESERVE (256 << 10) /* bytes of the disk left for closures */
+#define RESERVE (256 << 10) /* bytes on the disk reserved for closures */
 
 static size_t limit = LIMIT;
 
@@ -35,7 +35,7 @@ const char *bwl_journal_dir(bool drill)
 
 #define LOCK_NAP_NS 10000000
 #define OPEN_TRIES 1000 /* 10 s */
-#define CLOSE_TRIES 200 /* 2 s: what closes has closed the maps already */
+#define CLOSE_TRIES 200 /* 2 s: whoever closes has already closed the maps */
 
 static int lock(const char *dir, unsigned tries, int *ret, struct bwl_err *e)
 {
@@ -129,7 +129,10 @@ static int append_at(int dir_fd, const struct bwl_journal *j, const struct bwl_j
 		return -errno;
 	if (j->torn && ftruncate(fd, (off_t)j->end))
 		r = -errno;
-	/* Allocated now: a disk that fills up later takes nothing from what must be recorded. */
+	/*
+	 * Allocated in advance: a disk that fills up later takes nothing from what must be
+	 * recorded.
+	 */
 	if (!r && fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)j->end, (off_t)(x->n + RESERVE)) &&
 	    opens && errno != EOPNOTSUPP)
 		r = -errno;
@@ -138,7 +141,7 @@ static int append_at(int dir_fd, const struct bwl_journal *j, const struct bwl_j
 		if (!r && fdatasync(fd))
 			r = -errno;
 		if (r && ftruncate(fd, (off_t)j->end))
-			r = -errno; /* the next one does it */
+			r = -errno; /* the next writer repairs it */
 	}
 	close(fd);
 	return r ? r : anchor_write(dir_fd, x->seq, x->digest);
@@ -223,8 +226,8 @@ int bwl_journal_set_aside(const char *dir, struct bwl_err *e)
 }
 
 /*
- * Above every number that anybody may know of those before: a new one is never taken for an old
- * copy.
+ * A number above all that anybody may know of earlier journals: so a new journal is never taken for
+ * an old copy.
  */
 static uint64_t next_after(const char *dir, const struct bwl_journal *j)
 {
@@ -263,7 +266,10 @@ int bwl_journal_make(const char *dir, const struct bwl_journal_rec *rec, size_t 
 		r = aside(fd);
 		while (n--)
 			bwl_journal_put(&x, *rec++, (uint64_t)time(NULL));
-		/* `end` first: alone it is a journal that was cut, not one that was never made. */
+		/*
+		 * `end` first: `end` without a journal means that it was cut, not that it was never
+		 * made.
+		 */
 		if (!r)
 			r = anchor_write(fd, x.seq, x.digest);
 		if (!r)

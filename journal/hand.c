@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A policy applied by hand, by bwlimit-ctl itself or by bwlimitd for it: see journal.h. */
+/* A policy applied by hand, by bwlimit-ctl itself or by bwlimitd on its behalf: see journal.h. */
 #include "journal.h"
 
 void bwl_journal_follow(struct bwl_pins *p)
@@ -11,8 +11,8 @@ void bwl_journal_follow(struct bwl_pins *p)
 }
 
 /*
- * Limits are raised after it holds: of a policy that is refused, or a tool that is killed, what was
- * lowered by hand stays lower. On trial they are raised when it is confirmed.
+ * Limits are raised after the policy is in force: if it is refused, or the tool is killed, what was
+ * lowered by hand stays lower. For a policy on trial they are raised when it is confirmed.
  */
 int bwl_journal_apply(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
 		      struct bwl_publish_report *ret, struct bwl_err *e)
@@ -23,9 +23,9 @@ int bwl_journal_apply(struct bwl_pins *p, struct bwl_policy *pol, const struct b
 	r = bwl_publish(p, pol, o, ret, e);
 	if (r)
 		return r;
-	bwl_journal_follow(p); /* what closes: before what opens, and whether that can or not */
+	bwl_journal_follow(p); /* first what closes, whether or not the rest can open */
 	if (bwl_only_tightens(p) && !o->allowed)
-		return 0; /* what was lowered by hand would be its file's again after a reboot */
+		return 0; /* after a reboot the file's limits would apply again */
 	if (!o->confirm_ns && bwl_journal_raise(p, pol, e))
 		r = bwl_hint(
 			e,

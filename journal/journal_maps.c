@@ -17,18 +17,18 @@ static const char *dir_of(const struct bwl_pins *p)
 	return bwl_journal_dir(p->ctl->drill);
 }
 
-/* What the maps have closed and the journal does not. */
+/* What the maps have closed but the journal has not. */
 struct found {
 	struct bwl_pins *p;
 	const struct bwl_closed *have;
-	const struct bwl_journal_by *by; /* NULL: now */
-	uint8_t *revoked;                /* by id: 1 revoked, 2 and its name is news */
-	struct bwl_pfxset news, live; /* value: the id; prefixes of revoked peers, and of others */
+	const struct bwl_journal_by *by; /* NULL: closed now, by nobody in particular */
+	uint8_t *revoked; /* by id: 1 revoked; 2 revoked, and the name is not in the journal */
+	struct bwl_pfxset news, live; /* value: the id; new prefixes of the revoked; of others */
 	struct bwl_journal_rec *rec;
 	size_t n, room;
 };
 
-/* In every generation that may come to hold. */
+/* Revoked in every generation that may come into force? */
 static bool is_revoked(const struct found *f, const struct bwl_gen *g, const bool *has, uint32_t id,
 		       bool *ret_body)
 {
@@ -79,7 +79,7 @@ static int by_id(const void *a, const void *b)
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Open places within closed ones: they stay open. */
+/* Prefixes that are open within closed ones stay open. */
 static int add_hole(const struct bwl_pfxset_item *i, void *arg)
 {
 	struct bwl_pfxset *holes = arg;
@@ -109,7 +109,7 @@ static uint64_t closed_at_s(const struct bwl_journal_by *by, const char *name)
 	return named ? by->wall_s : 0;
 }
 
-/* The record of one peer: its name, where that is new, and its new prefixes. */
+/* Adds the record of one peer: its name if that is new, and its new prefixes. */
 static void add_peer(struct found *f, uint32_t id, const struct bwl_pfxset_item *i, size_t n)
 {
 	struct bwl_journal_rec *r = add(f, BWL_J_CLOSE);

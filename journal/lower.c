@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was lowered is lower in a policy, too: see record.h. */
+/* Applies limits that were lowered by hand to a policy: see record.h. */
 #include <string.h>
 #include "record.h"
 
 #define SECOND 1000000000ULL
 
-/* Every window of either is within one of the longer: the smaller volume in it keeps both. */
+/*
+ * Each window lies within one of the longer window: the smaller volume in the longer window
+ * satisfies both.
+ */
 static void lower_volume(struct bwl_lim *l, const struct bwl_journal_limits *j)
 {
 	if (!(j->set & BWL_JS_VOLUME) || j->set & BWL_JS_UNLIMITED)
@@ -67,7 +70,7 @@ static void lower_peer(struct bwl_pol_peer *q, const struct bwl_closed_limit *x,
 		lower_rate(&q->accept, x->lim.accept_bps);
 	}
 	lower(&q->grant, &x->lim);
-	/* What may arrive has no rate where the grant has none: it follows. */
+	/* The default accept limit has no rate if the grant has none: so it follows the grant. */
 	if (q->accept.has_volume && q->accept.rate_bps == BWL_NO_RATE)
 		lower_rate(&q->accept, bwl_default_accept(&q->grant).rate_bps);
 	if (q->floor.present && q->grant.rate_bps != BWL_NO_RATE)

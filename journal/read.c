@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the journal's files. A record is on disk before `end` names it; so what `end` names must be
+ * Reads the journal's files. A record is on disk before `end` names it: so what `end` names must be
  * there, and nothing relied on what follows it. A compacted file replaces the old one in one
- * rename, and tells after which record it continues: `end` may still name that one.
+ * rename, and says after which record it continues: `end` may still name that record.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static void cut(struct bwl_journal *j, const char *why)
 	snprintf(j->why, sizeof(j->why), "%s", why);
 }
 
-/* A damaged record: what it closes counts if it is readable. */
+/* A damaged record: if it can be read, what it closes counts. */
 static void take_torn(struct bwl_journal *j, const struct bwl_journal_rec *r)
 {
 	if (r->seq == j->seq + 1 &&
@@ -68,11 +68,11 @@ static void take_torn(struct bwl_journal *j, const struct bwl_journal_rec *r)
 
 struct walk {
 	const struct bwl_journal_anchor *end;
-	bool met;      /* what `end` names was there */
-	uint64_t must; /* records that the file had from the start */
+	bool met;      /* the record that `end` names was found */
+	uint64_t must; /* records that the file had from its beginning */
 };
 
-/* false: it ends here. */
+/* false: the journal ends here. */
 static bool take(struct bwl_journal *j, struct walk *w, const uint8_t *at, size_t left)
 {
 	struct bwl_journal_rec r;
@@ -161,7 +161,7 @@ int bwl_journal_file(const char *dir, const char *name, uint8_t **ret, size_t *r
 	return *ret || err ? err : -ENOMEM;
 }
 
-/* A killed `journal init`: what was cut stays cut. */
+/* After a killed `journal init` the journal still counts as cut. */
 static bool was_set_aside(const char *dir)
 {
 	char log[BWL_JOURNAL_PATH], end[BWL_JOURNAL_PATH];

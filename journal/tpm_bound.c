@@ -41,7 +41,7 @@ int bwl_journal_bound_read(const char *dir, struct bwl_journal_bound *ret)
 	return r;
 }
 
-/* In one rename: it is the old one or the new one. */
+/* Written in one rename: either the old file or the new one is there. */
 static int bind_at(int dir_fd, const struct bound_file *f)
 {
 	int fd = openat(dir_fd, "bound.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
@@ -50,7 +50,7 @@ static int bind_at(int dir_fd, const struct bound_file *f)
 
 	if (fd < 0)
 		return -errno;
-	errno = EIO; /* where it is written in part */
+	errno = EIO; /* for a partial write */
 	if (write(fd, f, sizeof(*f)) != sizeof(*f) || fsync(fd))
 		r = -errno;
 	close(fd);
