@@ -29,7 +29,7 @@ static bool take_mark(const struct bwl_note_key *k, const char *line, size_t len
 	return ok;
 }
 
-/* The last one in the end of a file: buf has len bytes, from that offset on. */
+/* The last checkpoint at the end of a file. buf has len bytes, beginning at that offset. */
 static bool last_mark(const struct bwl_note_key *k, const char *buf, size_t len, uint64_t offset,
 		      struct bwl_audit_mark *ret)
 {
@@ -110,12 +110,12 @@ enum { NO_BEGIN = 1, ONE_HASH, DONE };
 
 struct climb {
 	const struct bwl_note_key *k;
-	struct bwl_frontier f; /* of what is before the place that is read, below m */
+	struct bwl_frontier f; /* of what is before the current place, while below m */
 	bool begun;
 	struct bwl_prover *p;
 };
 
-/* All of m records is known by its frontier: the largest subtree is the leftmost. */
+/* The frontier describes all of the first m records: the largest subtree is the leftmost. */
 static void reach(struct climb *c)
 {
 	for (unsigned b = 64; b-- > 0 && c->p->next < c->p->m;)
@@ -224,7 +224,10 @@ int bwl_audit_prove(const char *dir, const struct bwl_note_key *k, uint64_t m, u
 		return r;
 	while (i < nfiles && file[i].first <= m)
 		i++;
-	/* A file of hashes alone does not say what was before it: then from the one before. */
+	/*
+	 * A file with only hashes does not say what was before it: then the scan begins at the
+	 * previous file.
+	 */
 	for (r = NO_BEGIN; r == NO_BEGIN && i-- > 0;) {
 		struct climb c = { .k = k, .begun = !file[i].first, .p = ret };
 

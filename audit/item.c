@@ -9,7 +9,7 @@
 
 #define CHECKPOINT "{\"checkpoint\":"
 
-/* The one way in which a value is written: what is hashed has no second spelling. */
+/* A value has only one spelling: so there is no second one for what is hashed. */
 static bool is_canonical(const json_t *o, const char *line, size_t len)
 {
 	char *again = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII);
@@ -153,13 +153,13 @@ static int one_line(const char *name, uint64_t at, const char *line, size_t len,
 	return r;
 }
 
-/* After the last read: what came before an error is no torn end. */
+/* After the last read: a partial line before a read error must not count as torn. */
 static int read_whole(FILE *f, const char *name, struct bwl_err *e)
 {
 	return ferror(f) ? bwl_fail(e, EIO, "cannot read %s of the audit log", name) : 0;
 }
 
-/* A line longer than any of ours is BAD in pieces: memory stays bounded. */
+/* A line that is longer than any of ours is reported as BAD in pieces: memory stays bounded. */
 int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg, struct bwl_err *e)
 {
 	char *line = malloc(BWL_AUDIT_LINE);
@@ -247,8 +247,8 @@ static bool is_file(const char *name, struct bwl_audit_file *ret)
 }
 
 /*
- * Of files with the same first record: the lines; else what is least, the longest; else their
- * hashes, with what was kept, which is read only beside them.
+ * Chooses among files with the same first record: the lines; otherwise the longest `least`;
+ * otherwise the hashes, together with the kept lines, which are only read beside hashes.
  */
 static bool choose(const struct bwl_audit_file *f, size_t n, struct bwl_audit_file *ret)
 {
@@ -310,14 +310,14 @@ struct pair {
 	FILE *hashes;
 	const char *name;
 	uint64_t next;        /* number of the record whose hash comes next */
-	struct bwl_hash rest; /* of kept, behind its first line */
-	bool any;             /* kept has a line */
+	struct bwl_hash rest; /* hash of the kept lines after the first one */
+	bool any;             /* there is a kept line */
 	bwl_audit_fn fn;
 	void *arg;
 	struct bwl_err *e;
 };
 
-/* Hashes of what was taken out, up to record n; false: there are no more. */
+/* Reports the hashes of removed records, up to record n. false: there are no more. */
 static int skip_to(struct pair *p, uint64_t n, bool *ret_more)
 {
 	struct bwl_audit_item i = { .file = p->name, .kept = true };
@@ -342,7 +342,7 @@ static int skip_to(struct pair *p, uint64_t n, bool *ret_more)
 	return r;
 }
 
-/* A kept record is at the place of its number; its own hash counts, not the filed one. */
+/* A kept record stands in its number's place. Its own hash counts, not the stored one. */
 static int on_kept(const struct bwl_audit_item *i, void *arg)
 {
 	struct bwl_audit_item kept = *i;
@@ -361,7 +361,7 @@ static int on_kept(const struct bwl_audit_item *i, void *arg)
 	return r ? r : p->fn(&kept, p->arg);
 }
 
-/* Of all behind the first line; the file is at its beginning again. */
+/* The hash of everything after the first line. Rewinds the file. */
 static int hash_rest(FILE *f, const char *name, struct bwl_hash *ret, struct bwl_err *e)
 {
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
@@ -401,7 +401,10 @@ static int on_least(const struct bwl_audit_item *i, void *arg)
 	return l->fn(&least, l->arg);
 }
 
-/* As what was kept, alone: what has gone is in it as hashes over many. */
+/*
+ * Like the kept lines, but without a file of hashes: removed records are in it as hashes over
+ * several records.
+ */
 static int scan_least(FILE *f, const char *name, bwl_audit_fn fn, void *arg, struct bwl_err *e)
 {
 	struct least l = { .fn = fn, .arg = arg };
@@ -449,7 +452,7 @@ static int scan_hashes(FILE *f, const struct bwl_audit_file *file, bwl_audit_fn 
 	return r ? r : read_whole(f, file->name, e);
 }
 
-/* Lines, hashes, or hashes and what was kept of the lines. */
+/* Scans lines, or hashes, or hashes together with the kept lines. */
 static int scan_one(FILE *f, const char *dir, const struct bwl_audit_file *file, bwl_audit_fn fn,
 		    void *arg, struct bwl_err *e)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Appending: lock, find the end, write the record, fsync, the checkpoint over it, fsync. A kill or
- * a power cut leaves whole records without a checkpoint (the next one covers them) or a torn line
- * (put aside, with a record about it).
+ * Appending: lock, find the end, write the record, fsync, write the checkpoint over it, fsync. A
+ * kill or a power cut leaves whole records without a checkpoint (the next one covers them) or a
+ * torn line (set aside, with a record about it).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 
 #define LIMIT (16ULL << 20)
 #define SIZE (256ULL << 20)
-#define PARTS 8 /* a file is full at this part of the size, where that is less than LIMIT */
-/* Of the reserve: this for what closes something, the rest for what opens. */
+#define PARTS 8 /* a file is full at this part of the size, if that is less than LIMIT */
+/* This part of the reserve is for what closes something, the rest for what opens. */
 #define RESERVE_CLOSING (BWL_AUDIT_RESERVE / 2)
 
 struct bwl_audit_log {
@@ -29,8 +29,8 @@ struct bwl_audit_log {
 	int dir_fd;
 	struct bwl_note_key key;
 	struct bwl_audit_end end;
-	uint64_t limit, size;  /* bytes of a file, of all files */
-	struct stat size_file; /* as it was read; all zero: there was none */
+	uint64_t limit, size;  /* limit: bytes of a file; size: of all files */
+	struct stat size_file; /* when it was read; all zero: there was none */
 };
 
 const char *bwl_audit_dir(const char *dir)
@@ -91,13 +91,16 @@ static uint64_t parse_size_file(const char *dir, FILE *f, uint64_t was)
 	text[strcspn(text, "\n")] = '\0';
 	if (!bwl_parse_size(text, &size, &e) && size >= BWL_AUDIT_SIZE_LEAST)
 		return size;
-	/* it may be half written: nothing is pruned for that */
+	/* it may be half written: nothing is pruned because of it */
 	bwl_warn("%s/size: must be a size of at least 64kb; the limit is %s", dir,
 		 bwl_format_size(was, may));
 	return was;
 }
 
-/* The file `size` in the folder: for every tool the same. true: it is another size than before. */
+/*
+ * Reads the file `size` in the folder, which is the same for every tool. true: the size has
+ * changed.
+ */
 static bool look_at_size(struct bwl_audit_log *l)
 {
 	int fd = openat(l->dir_fd, "size", O_RDONLY | O_CLOEXEC);
@@ -105,7 +108,7 @@ static bool look_at_size(struct bwl_audit_log *l)
 	struct stat st = { 0 };
 	FILE *f = NULL;
 
-	/* What cannot be read now is assumed unchanged: pruning is never undone. */
+	/* If it cannot be read now it is assumed unchanged: pruning is never undone. */
 	if (was && fd < 0 && errno != ENOENT)
 		return false;
 	if (fd >= 0) {
@@ -220,7 +223,7 @@ static void set_time(json_t *o)
 	json_object_set_new(o, "up_ms", json_integer((json_int_t)(bwl_now_ns() / 1000000)));
 }
 
-/* Tells boots apart, where the wall clock may be wrong. */
+/* Distinguishes boots, in case the wall clock is wrong. */
 static void set_boot(json_t *o)
 {
 	char id[BWL_BOOT_ID];
@@ -255,7 +258,7 @@ static char *record_line(uint64_t n, enum bwl_audit_urgency u, const char *event
 	return line;
 }
 
-/* A record and its checkpoint at the end, each on disk before the next. */
+/* Appends a record and its checkpoint, each on disk before the next. */
 static int add(struct bwl_audit_log *l, enum bwl_audit_urgency u, const char *event,
 	       const char *text, json_t *data, uint64_t *ret_n, struct bwl_err *e)
 {
@@ -282,14 +285,14 @@ static int add(struct bwl_audit_log *l, enum bwl_audit_urgency u, const char *ev
 	return r;
 }
 
-/* Is so much behind the end allocated, now if not before? */
+/* Allocates that many bytes after the end, unless they are allocated already. */
 static bool has_room(const struct bwl_audit_log *l, off_t bytes)
 {
 	return !fallocate(l->end.fd, FALLOC_FL_KEEP_SIZE, (off_t)l->end.at, bytes) ||
 	       errno == EOPNOTSUPP;
 }
 
-/* Allocated now: a disk that fills up later takes nothing from what must be recorded. */
+/* Allocated in advance: a disk that fills up later takes nothing from what must be recorded. */
 static int keep_room(const struct bwl_audit_log *l, enum bwl_audit_urgency u, struct bwl_err *e)
 {
 	if (has_room(l, BWL_AUDIT_RESERVE) || u == BWL_AUDIT_AFTER)
@@ -299,7 +302,7 @@ static int keep_room(const struct bwl_audit_log *l, enum bwl_audit_urgency u, st
 	return bwl_fail(e, errno, "no room for the audit log in %s: %s", l->dir, strerror(errno));
 }
 
-/* What the end had of a writer that was killed, if it had anything. */
+/* Records what a killed writer left at the end, if it left anything. */
 static int add_recovered(struct bwl_audit_log *l, const struct bwl_audit_torn *torn,
 			 struct bwl_err *e)
 {
@@ -330,7 +333,7 @@ static json_t *about_cut(const struct bwl_audit_cut *c)
 static int prune_one(struct bwl_audit_log *l, const struct bwl_audit_cut *c, struct bwl_err *e)
 {
 	bool refused = c->what == BWL_CUT_REFUSED;
-	/* what a host makes us prune is its doing, and goes as it does */
+	/* pruning a host's records is the host's doing, so its record counts as the host's, too */
 	bool host = c->what != BWL_CUT_ALL && !c->damage.to;
 	struct bwl_audit_torn torn;
 	json_t *data;
@@ -350,8 +353,8 @@ static int prune_one(struct bwl_audit_log *l, const struct bwl_audit_cut *c, str
 }
 
 /*
- * Brings the log below its size: first the lines of junk, the oldest file first; each step is
- * recorded before it is done. Only pruning changes what is read for it; others append meanwhile.
+ * Brings the log below its size: junk lines first, oldest file first; each step is recorded before
+ * it is done. Only pruning changes the files that it reads; others only append meanwhile.
  */
 static int prune(struct bwl_audit_log *l, struct bwl_err *e)
 {
@@ -380,7 +383,7 @@ static int prune(struct bwl_audit_log *l, struct bwl_err *e)
 	return r;
 }
 
-/* What was asked for is done before: without room the file just grows. */
+/* The record itself is already written: if there is no room the file just grows. */
 static void keep_below(struct bwl_audit_log *l, bool resized)
 {
 	bool full = l->end.at >= l->limit;
@@ -447,7 +450,7 @@ static int put(const char *dir, const char *name, mode_t mode, const char *text,
 	return r;
 }
 
-/* The key is made last, under its name in one step: without it the log is off. */
+/* The key is made last, under its final name in one step: without it the log is off. */
 int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_NOTE_KEY_TEXT],
 		   struct bwl_err *e)
 {

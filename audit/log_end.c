@@ -117,7 +117,7 @@ static int begin_file(const char *dir, int dir_fd, const struct bwl_frontier *f,
 	if (!line)
 		return -EIO;
 	n = strlen(line);
-	line[n++] = '\n'; /* in place of the NUL */
+	line[n++] = '\n'; /* replaces the NUL */
 	snprintf(name, sizeof(name), "log-%020llu.jsonl", (unsigned long long)f->n);
 	r = bwl_audit_make_file(dir, dir_fd, name, line, n, reserve, e);
 	free(line);
@@ -136,7 +136,9 @@ int bwl_audit_end_begin(const char *dir, int dir_fd, const struct bwl_note_key *
 
 	if (r)
 		return r;
-	/* one line without a record is left by an init that was killed before it made the key */
+	/*
+	 * a single line without a record was left by an init that was killed before it made the key
+	 */
 	used = n > 1 || (n == 1 && (fstatat(dir_fd, file[0].name, &st, 0) ||
 				    st.st_size > BWL_CHECKPOINT_NOTE));
 	free(file);
@@ -190,23 +192,23 @@ int bwl_audit_end_rotate(struct bwl_audit_end *x, const char *dir, int dir_fd,
 		r = begin_file(dir, dir_fd, &x->frontier, BWL_AUDIT_RESERVE, k, e);
 	if (r)
 		return r;
-	/* the next file has a reserve of its own: this one's goes back to the disk */
+	/* the next file has its own reserve: this one's is returned to the disk */
 	if (ftruncate(x->fd, (off_t)x->at))
 		bwl_warn("%s/%s keeps its reserve: %s", dir, x->name, strerror(errno));
 	bwl_audit_end_close(x);
 	return 0;
 }
 
-/* The content after our last checkpoint. */
+/* What follows our last checkpoint. */
 struct tail {
 	const struct bwl_note_key *key;
 	struct bwl_frontier frontier;
-	uint64_t base;    /* offset in the file of what is scanned */
-	uint64_t end;     /* behind the last whole line */
-	uint64_t adopted; /* whole records behind the last checkpoint */
+	uint64_t base;    /* offset in the file where the scan begins */
+	uint64_t end;     /* after the last whole line */
+	uint64_t adopted; /* whole records after the last checkpoint */
 	bool any;         /* a checkpoint was found */
-	bool bad;         /* something that no crash leaves */
-	bool torn;        /* nothing behind this is believed */
+	bool bad;         /* something that a crash cannot cause */
+	bool torn;        /* nothing after this is trusted */
 };
 
 static int walk(const struct bwl_audit_item *i, void *arg)
@@ -221,7 +223,7 @@ static int walk(const struct bwl_audit_item *i, void *arg)
 		struct bwl_hash root;
 
 		bwl_frontier_root(&t->frontier, &root);
-		/* ours, over other records than these */
+		/* our checkpoint, but over other records */
 		t->bad |= t->any &&
 			  (t->torn || c.size != t->frontier.n || !bwl_hash_equal(&root, &c.root));
 		t->frontier = f;
@@ -238,7 +240,10 @@ static int walk(const struct bwl_audit_item *i, void *arg)
 	return 0;
 }
 
-/* From the last window that holds a checkpoint: a window is read whole, so it begins in a line. */
+/*
+ * Reads from the last window that contains a checkpoint. A window may begin in the middle of a
+ * line.
+ */
 static int read_tail(struct bwl_audit_end *x, uint64_t size, struct tail *t, struct bwl_err *e)
 {
 	for (uint64_t window = 4 * BWL_AUDIT_LINE;; window *= 4) {
@@ -277,7 +282,7 @@ static int read_tail(struct bwl_audit_end *x, uint64_t size, struct tail *t, str
 		   "log");
 }
 
-/* A copy of what a crash tore, then it is cut off: never lost, never taken for records. */
+/* Copies what a crash tore, then cuts it off: it is never lost, and never taken for records. */
 static int put_aside(struct bwl_audit_end *x, const char *dir, int dir_fd, uint64_t size,
 		     struct bwl_audit_torn *ret, struct bwl_err *e)
 {
@@ -332,7 +337,7 @@ int bwl_audit_end_find(struct bwl_audit_end *x, const char *dir, int dir_fd,
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	/* only a holder of the lock starts a new file, and then this name is no longer the last */
+	/* only the lock's holder starts a new file, and then ours is no longer the last */
 	if (x->fd >= 0 && !fstat(x->fd, &st) && st.st_nlink && (uint64_t)st.st_size == x->at) {
 		char next[BWL_AUDIT_NAME];
 
@@ -363,7 +368,7 @@ int bwl_audit_end_find(struct bwl_audit_end *x, const char *dir, int dir_fd,
 	}
 	if (r) {
 		bwl_audit_end_close(x);
-		x->frontier.n = had; /* what it was cut from is not forgotten */
+		x->frontier.n = had; /* remembers that it was cut */
 	}
 	return r;
 }

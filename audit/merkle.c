@@ -181,7 +181,7 @@ bool bwl_proof_holds(uint64_t m, const struct bwl_hash *root_m, uint64_t n,
 		fn >>= 1;
 		sn >>= 1;
 	}
-	/* where m is a power of two the proof begins with root_m, which is left out of it */
+	/* if m is a power of two the proof begins with root_m, and omits it */
 	if (!(m & (m - 1)))
 		fr = *root_m;
 	else if (count)

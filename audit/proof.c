@@ -7,13 +7,13 @@
 #include <bwl/encode.h>
 #include "proof.h"
 
-/* What has not been read yet. */
+/* The rest of the text. */
 struct rest {
 	const char *at, *end;
-	unsigned line; /* number of the last one */
+	unsigned line; /* number of the last line read */
 };
 
-/* The next line, without its newline; NULL: there is no whole one. */
+/* The next line, without its newline; NULL: there is no complete one. */
 static const char *next(struct rest *r, size_t *ret_len)
 {
 	const char *line = r->at, *nl = memchr(line, '\n', (size_t)(r->end - line));

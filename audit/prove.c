@@ -17,7 +17,7 @@ struct climb {
 	struct bwl_audit_proven *ret;
 };
 
-/* What is before a file is known by the frontier that it begins with, the largest node first. */
+/* The frontier with which a file begins describes everything before it, the largest node first. */
 static void begin(struct climb *c, const struct bwl_frontier *f)
 {
 	for (unsigned b = 64; b-- > 0;)
@@ -46,7 +46,7 @@ static int on_climb(const struct bwl_audit_item *i, void *arg)
 	if (c->begun && c->p.next >= c->p.n)
 		return DONE;
 	if (i->kind == BWL_AUDIT_CHECKPOINT && !c->begun) {
-		/* whoever signed it: the result is compared with a signed root */
+		/* any signer will do: the result is compared with a signed root */
 		if (bwl_checkpoint_read(i->note, i->note_len, &at, NULL) || at.size > c->p.m ||
 		    !bwl_audit_frontier(i, &at, &f))
 			return NO_BEGIN;
@@ -95,7 +95,7 @@ static int gone(const char *dir, uint64_t n, const struct climb *c, struct bwl_e
 			   "may do for another record");
 }
 
-/* Once through the files; 0: c->p has a proof, and it holds. */
+/* One pass through the files. 0: c->p has a proof, and it is valid. */
 static int climb(const char *dir, bool by_hashes, uint64_t n, const struct bwl_checkpoint *to,
 		 struct climb *c, struct bwl_err *e)
 {
@@ -110,7 +110,10 @@ static int climb(const char *dir, bool by_hashes, uint64_t n, const struct bwl_c
 		i++;
 	if (by_hashes)
 		bwl_audit_prefer_hashes(dir, file, i, nfiles);
-	/* A file of hashes alone does not say what was before it: then from the one before. */
+	/*
+	 * A file with only hashes does not say what was before it: then the scan begins at the
+	 * previous file.
+	 */
 	for (r = NO_BEGIN; r == NO_BEGIN && i-- > 0;) {
 		free(ret->line);
 		ret->line = NULL;
@@ -158,7 +161,10 @@ int bwl_audit_prove_record(const char *dir, const struct bwl_note_key *k, uint64
 			     (unsigned long long)n, (unsigned long long)ret->c.size);
 	if (r)
 		return r;
-	/* hashes beside lines may be damaged, and files go while others prune: then once more */
+	/*
+	 * hashes beside lines may be damaged, and files may go while others prune: then a second
+	 * try
+	 */
 	r = climb(dir, true, n, &ret->c, &c, e);
 	if (r)
 		r = climb(dir, false, n, &ret->c, &c, e);

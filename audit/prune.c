@@ -14,7 +14,7 @@ static void name_of(char buf[static BWL_AUDIT_NAME], uint64_t first, const char 
 	snprintf(buf, BWL_AUDIT_NAME, "log-%020llu.%s", (unsigned long long)first, tail);
 }
 
-/* Bytes; 0 of what is not there. */
+/* The file's bytes; 0 if it is missing. */
 static uint64_t size_of(int dir_fd, uint64_t first, const char *tail)
 {
 	char name[BWL_AUDIT_NAME];
@@ -38,9 +38,9 @@ static bool is_damaged(int dir_fd, uint64_t first)
 }
 
 /*
- * Half-made; or of a file whose `least` exists; or about one that has gone, before the log begins.
- * Remains of tampering are not ours: the kept part of a file whose hashes were removed stays for
- * investigation.
+ * Is it a leftover? Half-made files; files that a `least` replaces; notes about a damaged file that
+ * is gone, from before the log's beginning. Remains of tampering are not ours: the kept part of a
+ * file whose hashes were removed stays for investigation.
  */
 static bool is_left(int dir_fd, const char *name, const struct bwl_audit_file *file, size_t n)
 {
@@ -81,21 +81,21 @@ int bwl_audit_prune_sweep(const char *dir, int dir_fd, struct bwl_err *e)
 	return r;
 }
 
-/* What is read of a file that goes. */
+/* What is read of the file that is to be pruned. */
 struct look {
 	const struct bwl_note_key *key;
 	struct bwl_audit_cut *cut;
-	struct bwl_frontier head; /* of its first checkpoint */
+	struct bwl_frontier head; /* of the file's first checkpoint */
 	bool any_head;
 	size_t room, hash_room;
-	struct bwl_audit_problem first; /* that was found */
+	struct bwl_audit_problem first; /* the first problem that was found */
 	uint64_t problems, kept;
 	uint64_t at; /* number of the next record */
 	struct node {
 		uint64_t from;
 		unsigned bits;
 		struct bwl_hash hash;
-	} gap[128]; /* over those that have gone since the last one that is kept */
+	} gap[128]; /* nodes over the records removed since the last kept one */
 	size_t gaps;
 };
 
@@ -127,7 +127,7 @@ static void keep_line(struct look *l, const char *line, size_t len)
 	c->kept[c->kept_len++] = '\n';
 }
 
-/* Two neighbours are one where the tree has a node over them. */
+/* Two neighbouring nodes become one if the tree has a node over both. */
 static void skip(struct look *l, unsigned bits, const struct bwl_hash *hash)
 {
 	struct node x = { .from = l->at, .bits = bits, .hash = *hash };
@@ -161,7 +161,7 @@ static bool is_flagged(const struct bwl_audit_item *i, const char *what)
 	return json_is_true(json_object_get(i->json, what));
 }
 
-/* For `least`: what is no operator's becomes part of a gap. */
+/* For `least`: records that an operator did not cause become part of a gap. */
 static int on_least(const struct bwl_audit_item *i, struct look *l)
 {
 	switch (i->kind) {
@@ -184,7 +184,7 @@ static int on_least(const struct bwl_audit_item *i, struct look *l)
 	default:
 		break;
 	}
-	/* what is damaged is not made from this */
+	/* too many gaps: it is damaged, and nothing is made from it */
 	return l->gaps == sizeof(l->gap) / sizeof(*l->gap);
 }
 
@@ -217,12 +217,15 @@ static void on_problem(const struct bwl_audit_problem *p, void *arg)
 {
 	struct look *l = arg;
 
-	/* what a record tells of other files is carried on, and no damage of this one */
+	/* a record about damage in other files is passed on, and is no damage of this one */
 	if (p->fault != BWL_FAULT_DAMAGED && !l->problems++)
 		l->first = *p;
 }
 
-/* The first line of what is kept: the file's first checkpoint, signed with a hash of the others. */
+/*
+ * The first line of the kept part: the file's first checkpoint, signed together with a hash of the
+ * other lines.
+ */
 static int put_head(struct look *l, struct bwl_err *e)
 {
 	char extension[80] = BWL_AUDIT_KEPT_EXTENSION, text[BWL_HASH_TEXT], *line, *all;
@@ -236,7 +239,7 @@ static int put_head(struct look *l, struct bwl_err *e)
 	if (!line)
 		return -EIO;
 	n = strlen(line);
-	line[n++] = '\n'; /* in place of the NUL */
+	line[n++] = '\n'; /* replaces the NUL */
 	all = malloc(n + c->kept_len);
 	if (!all)
 		abort();
@@ -250,7 +253,7 @@ static int put_head(struct look *l, struct bwl_err *e)
 	return 0;
 }
 
-/* Are they whole? Else nothing is taken out of them. */
+/* Are the files intact? If not, nothing is removed from them. */
 static int look_into(const char *dir, const struct bwl_audit_file *file, size_t mine, size_t n,
 		     struct look *l, struct bwl_err *e)
 {
@@ -321,12 +324,12 @@ static uint64_t size_of_file(int dir_fd, const struct bwl_audit_file *file)
 	return n;
 }
 
-/* What goes, of which file; BWL_CUT_NONE: nothing. */
+/* Chooses what to remove, and from which file. BWL_CUT_NONE: nothing. */
 static size_t choose(int dir_fd, const struct bwl_audit_file *file, size_t n, uint64_t size,
 		     struct bwl_audit_cut *ret)
 {
 	uint64_t all = 0, cut = 0;
-	size_t lines = n, kept = n; /* the oldest of each that is whole */
+	size_t lines = n, kept = n; /* the oldest file of each kind that is intact */
 
 	for (size_t i = 0; i < n; i++) {
 		bool damaged = is_damaged(dir_fd, file[i].first);
@@ -342,7 +345,7 @@ static size_t choose(int dir_fd, const struct bwl_audit_file *file, size_t n, ui
 	}
 	if (all <= size || n < 2)
 		return 0;
-	/* while a host's is left to take, nothing goes whole */
+	/* as long as records caused by a host are left, no whole file is removed */
 	if (lines < n && (cut <= size / 2 || kept == n)) {
 		ret->what = BWL_CUT_JUNK;
 		return lines;
@@ -351,7 +354,7 @@ static size_t choose(int dir_fd, const struct bwl_audit_file *file, size_t n, ui
 	return kept < n ? kept : 0;
 }
 
-/* Is the one before small enough to be made one with it? */
+/* Is the previous file small enough to be merged with it? */
 static bool is_small(int dir_fd, const struct bwl_audit_file *file, uint64_t size)
 {
 	return file->least && !is_damaged(dir_fd, file->first) &&
@@ -380,7 +383,7 @@ int bwl_audit_prune_look(const char *dir, int dir_fd, const struct bwl_audit_fil
 	was = *ret;
 	*l = (struct look){ .key = k, .cut = ret };
 	r = look_into(dir, file + i - before, 1 + before, n - i + before, l, e);
-	if (!r && before && ret->what == BWL_CUT_REFUSED) { /* which of the two is it? */
+	if (!r && before && ret->what == BWL_CUT_REFUSED) { /* which of the two is damaged? */
 		bwl_audit_prune_free(ret);
 		*ret = was;
 		before = 0;
@@ -438,7 +441,10 @@ static int take(const char *dir, int dir_fd, uint64_t first, const char *tail, s
 
 static int cut_junk(const char *dir, int dir_fd, const struct bwl_audit_cut *c, struct bwl_err *e)
 {
-	/* made anew: they are all that is left of the lines, which have just been verified */
+	/*
+	 * written anew: after this they are all that is left of the lines, which have just been
+	 * verified
+	 */
 	int r = make(dir, dir_fd, c->from, "hashes", c->hash, c->hashes * sizeof(*c->hash), e);
 
 	if (!r)
@@ -453,7 +459,7 @@ static int cut_host(const char *dir, int dir_fd, const struct bwl_audit_cut *c, 
 
 	snprintf(name, sizeof(name), BWL_AUDIT_LEAST_NAME, (unsigned long long)c->begin,
 		 (unsigned long long)c->to);
-	/* from here on the others are not read any more */
+	/* from here on the other files are no longer read */
 	r = bwl_audit_make_file(dir, dir_fd, name, c->kept, c->kept_len, 0, e);
 	if (!r)
 		r = take(dir, dir_fd, c->from, "hashes", e);
@@ -466,7 +472,10 @@ static int cut_host(const char *dir, int dir_fd, const struct bwl_audit_cut *c, 
 
 static int cut_all(const char *dir, int dir_fd, const struct bwl_audit_cut *c, struct bwl_err *e)
 {
-	/* so that what was kept is never there without its hashes but by another hand */
+	/*
+	 * in this order kept lines are never there without their hashes, unless somebody else
+	 * removes these
+	 */
 	static const char *const tails[] = { "damaged", "kept", "hashes", "jsonl" };
 	int r = 0;
 

@@ -9,7 +9,7 @@
 #include "item.h"
 #include "recent.h"
 
-#define BACK (4 << 20) /* bytes that are read of a log that was there before us */
+#define BACK (4 << 20) /* bytes that are read of a log that already existed */
 
 struct line {
 	json_t *said;
@@ -20,11 +20,11 @@ struct line {
 
 struct bwl_audit_recent {
 	const char *dir;
-	/* Up to where it was read. */
+	/* The position up to which the log was read. */
 	char file[BWL_AUDIT_NAME]; /* "": nothing yet */
 	ino_t ino;
 	off_t at;
-	uint64_t next; /* number of the record that comes next */
+	uint64_t next; /* number of the next record */
 	bool changed;
 	size_t n, bytes;
 	struct line line[BWL_AUDIT_RECENT];
@@ -63,7 +63,10 @@ void bwl_audit_recent_free(struct bwl_audit_recent *v)
 	free(v);
 }
 
-/* The oldest; of a host's, where more than a third of the bytes are theirs. */
+/*
+ * The line to drop: the oldest one; if a host's lines take more than a third of the bytes, the
+ * oldest of those.
+ */
 static size_t least(const struct bwl_audit_recent *v)
 {
 	size_t first = v->n, bytes = 0;
@@ -84,7 +87,7 @@ static const char *text_of(const json_t *o, const char *key)
 	return s ? s : "";
 }
 
-/* Somebody has acknowledged the signs up to that record. */
+/* Somebody has acknowledged all signs up to that record. */
 static void acknowledge(struct bwl_audit_recent *v, const json_t *record)
 {
 	const json_t *upto = json_object_get(json_object_get(record, "data"), "record");
@@ -98,7 +101,7 @@ static void acknowledge(struct bwl_audit_recent *v, const json_t *record)
 	}
 }
 
-/* Its result is known now. */
+/* Drops an intent: its result is known now. */
 static void drop_intent(struct bwl_audit_recent *v, json_int_t pid)
 {
 	for (size_t i = v->n; i-- > 0;)
@@ -108,7 +111,7 @@ static void drop_intent(struct bwl_audit_recent *v, json_int_t pid)
 		}
 }
 
-/* bwlimitd sets it; records of tools have none, and are somebody's actions. */
+/* bwlimitd sets the level. Records of tools have none: they are people's actions. */
 static const char *level_of(const json_t *record, const char *event)
 {
 	const char *said = text_of(json_object_get(record, "data"), "level");
@@ -164,7 +167,7 @@ static void take(struct bwl_audit_recent *v, const char *line, size_t len)
 	json_decref(i.json);
 }
 
-/* Whole lines from v->at on; one that is being written comes the next time. */
+/* Reads whole lines from v->at on. A line that is being written is read the next time. */
 static int read_lines(struct bwl_audit_recent *v, FILE *f, struct bwl_err *e)
 {
 	BWL_AUTO_FREE char *line = NULL;
@@ -176,14 +179,14 @@ static int read_lines(struct bwl_audit_recent *v, FILE *f, struct bwl_err *e)
 	while ((n = getline(&line, &room, f)) > 0 && line[n - 1] == '\n') {
 		v->at += n;
 		v->changed = true;
-		/* most lines are checkpoints, which need no look */
+		/* most lines are checkpoints and need no parsing */
 		if (strncmp(line, "{\"checkpoint\"", 13))
 			take(v, line, (size_t)n - 1);
 	}
 	return ferror(f) ? bwl_fail(e, EIO, "cannot read %s", v->file) : 0;
 }
 
-/* back: of a file that is larger the last of its bytes alone. */
+/* back: if the file is larger only its last bytes are read. */
 static int read_file(struct bwl_audit_recent *v, const char *name, off_t back, struct bwl_err *e)
 {
 	BWL_AUTO(fclose) FILE *f = NULL;
@@ -202,7 +205,7 @@ static int read_file(struct bwl_audit_recent *v, const char *name, off_t back, s
 		v->at = st.st_size > back ? st.st_size - back : 0;
 	}
 	if (st.st_size < v->at)
-		v->at = st.st_size; /* what a crash tore was put aside */
+		v->at = st.st_size; /* the part that a crash tore was set aside */
 	return st.st_size > v->at ? read_lines(v, f, e) : 0;
 }
 
@@ -211,7 +214,7 @@ static bool has_lines(const struct bwl_audit_file *f)
 	return !f->hashes && !f->least;
 }
 
-/* The file that was read last; else the first of what came behind it. n: it is another log. */
+/* The file that was read last; otherwise the first one after it. n: this is another log. */
 static size_t first_of(const struct bwl_audit_recent *v, const struct bwl_audit_file *file,
 		       size_t n)
 {
@@ -222,7 +225,7 @@ static size_t first_of(const struct bwl_audit_recent *v, const struct bwl_audit_
 	return n;
 }
 
-/* So many of the last ones as BACK bytes are in. */
+/* The first of the newest files that together have BACK bytes. */
 static size_t back_from(const struct bwl_audit_recent *v, const struct bwl_audit_file *file,
 			size_t n)
 {
@@ -239,7 +242,7 @@ static size_t back_from(const struct bwl_audit_recent *v, const struct bwl_audit
 	return i;
 }
 
-/* A folder that was moved away, and another log in its place. */
+/* The folder was moved away, and another log is in its place. */
 static bool is_another(const struct bwl_audit_recent *v)
 {
 	char path[BWL_AUDIT_PATH];

@@ -41,7 +41,7 @@ static uint32_t key_id(const char *name, uint8_t type, const uint8_t pub[32])
 	return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
 }
 
-/* What we take as a name is narrower than what the format allows: no Unicode. */
+/* We accept fewer names than the format allows: no Unicode. */
 static bool is_name(const char *s, size_t n)
 {
 	if (!n || n >= BWL_NOTE_NAME)
@@ -219,7 +219,7 @@ void bwl_cosignature_line(const struct bwl_note_key *k, uint64_t time_s, const u
 		 bwl_base64_encode(raw, sizeof(raw), b64));
 }
 
-/* sig: without the key's id; of a witness the time comes before the signature. */
+/* sig: without the key's id. A witness's has the time before the signature. */
 static int verify(const struct bwl_note_key *k, const char *text, size_t len, const uint8_t *sig,
 		  struct bwl_err *e)
 {
@@ -248,7 +248,7 @@ static int malformed(struct bwl_err *e)
 	return bwl_fail(e, EBADMSG, "not a signed note");
 }
 
-/* Valid UTF-8 without control characters but newlines, ending in one. */
+/* Valid UTF-8 without control characters other than newlines, ending with a newline. */
 static bool is_text(const char *s, size_t len)
 {
 	json_t *utf8;
@@ -263,7 +263,7 @@ static bool is_text(const char *s, size_t len)
 	return utf8;
 }
 
-/* One signature line without its newline. 1: by k, *sig set; 0: by somebody else. */
+/* One signature line without its newline. 1: it is by k, *sig is set; 0: by somebody else. */
 static int signature(const struct bwl_note_key *k, const char *line, size_t len,
 		     uint8_t sig[static TIME + SIGNATURE])
 {
@@ -288,7 +288,7 @@ static int signature(const struct bwl_note_key *k, const char *line, size_t len,
 		return 0;
 	if (bwl_base64_decode(space + 1, 4, raw, 3) != 3)
 		return -EBADMSG;
-	/* another kind of key of the same name may sign in another length */
+	/* a key of the same name but another kind may have signatures of another length */
 	if (b64_len != want || bwl_base64_decode(space + 1, b64_len, raw, n) != (long)n)
 		return b64_len == want ? -EBADMSG : 0;
 	id = (uint32_t)raw[0] << 24 | (uint32_t)raw[1] << 16 | (uint32_t)raw[2] << 8 | raw[3];
@@ -298,7 +298,7 @@ static int signature(const struct bwl_note_key *k, const char *line, size_t len,
 	return 1;
 }
 
-/* It ends at the last empty line. */
+/* The text ends at the last empty line. */
 size_t bwl_note_text(const char *note, size_t len)
 {
 	size_t at = len;

@@ -34,7 +34,7 @@ void bwl_tile_path(char buf[static BWL_TILE_PATH], unsigned level, uint64_t n, u
 		snprintf(buf, BWL_TILE_PATH, "tile/%.7s/%s", part, parts);
 }
 
-/* The folder that path is in, made where it is not there; what is made is on disk. */
+/* Opens the folder of path; makes it if it is missing, and syncs that. */
 static int open_folder(int root, const char *path)
 {
 	int at = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

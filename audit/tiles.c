@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See tiles.h. Twice through what is new: once to see that it is this tree, then to write it. */
+/* See tiles.h. What is new is read twice: first to check that it is this tree, then to write it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,27 +13,27 @@
 #include "tiles.h"
 
 #define WIDTH BWL_TILE_WIDTH
-#define LEVELS 8 /* of 8 bits each: sizes are below 2^63 */
+#define LEVELS 8 /* 8 bits each: sizes are below 2^63 */
 #define BUNDLE_MAX (WIDTH * (2 + BWL_AUDIT_LINE))
 
 enum { DONE = 1, GONE, NO_BEGIN };
 
-/* The rightmost tile of a level, which is not full. */
+/* The rightmost tile of a level, which is not full yet. */
 struct level {
 	struct bwl_hash h[WIDTH];
-	struct bwl_frontier f; /* of its hashes, f.n of them */
-	bool gone;             /* some are known as one hash over many alone */
+	struct bwl_frontier f; /* over its hashes, f.n of them */
+	bool gone;             /* some hashes are only known as one hash over several */
 };
 struct tiles {
 	int root; /* the folder */
 	bool writes;
 	struct level level[LEVELS];
-	uint64_t at, to; /* records so far, and of the tree */
-	uint64_t skip;   /* number of the next record that is read */
+	uint64_t at, to; /* at: records so far; to: records of the tree */
+	uint64_t skip;   /* number of the next record to read */
 	bool begun;
 	char *bundle; /* the records of the last tile of level 0 */
 	size_t len, room;
-	bool lacks; /* one of them */
+	bool lacks; /* the bundle lacks a record */
 	struct bwl_audit_tiles *ret;
 	struct bwl_err *e;
 	int failed;
@@ -56,7 +56,7 @@ static void put(struct tiles *t, unsigned level, uint64_t n, unsigned width, con
 	r = bwl_tile_put(t->root, path, data, len, width == WIDTH, t->e);
 	if (!r)
 		t->ret->written++;
-	if (r >= 0 && width == WIDTH) /* there is the whole one to fall back on */
+	if (r >= 0 && width == WIDTH) /* then the whole tile is there to fall back on */
 		r = bwl_tile_drop_parts(t->root, level, n, t->e);
 	if (r < 0)
 		t->failed = r;
@@ -68,7 +68,7 @@ static void end_bundle(struct tiles *t, uint64_t n, unsigned width)
 		put(t, BWL_TILE_ENTRIES, n, width, t->bundle, t->len);
 }
 
-/* 2^bits records, at the place where they belong; false: that is not here. */
+/* Adds 2^bits records at their place; false: they do not belong here. */
 static bool push(struct tiles *t, unsigned bits, const struct bwl_hash *hash)
 {
 	struct bwl_hash h = *hash;
@@ -127,13 +127,13 @@ static int take(struct tiles *t, const struct bwl_audit_item *i)
 	return t->failed;
 }
 
-/* What is before the first record of a log of which the oldest files were removed. */
+/* Pushes what was before the log's first record, if the oldest files were removed. */
 static int begin(struct tiles *t, const struct bwl_audit_item *i)
 {
 	struct bwl_checkpoint c;
 	struct bwl_frontier f;
 
-	/* whoever signed it: the result is compared with a signed root */
+	/* any signer will do: the result is compared with a signed root */
 	if (bwl_checkpoint_read(i->note, i->note_len, &c, NULL) || c.size != t->skip ||
 	    !bwl_audit_frontier(i, &c, &f))
 		return NO_BEGIN;
@@ -165,7 +165,9 @@ static int on_item(const struct bwl_audit_item *i, void *arg)
 	return take(t, i);
 }
 
-/* The hashes of the last tile of a level, from its part or, if it has become whole since, from it.
+/*
+ * Loads the hashes of a level's last tile, from the partial tile or, if it has become full since,
+ * from the full one.
  */
 static int load_level(struct tiles *t, unsigned l, struct bwl_err *e)
 {
@@ -194,7 +196,7 @@ static int load_level(struct tiles *t, unsigned l, struct bwl_err *e)
 	return 0;
 }
 
-/* The records of the last tile; one that lacks some is not there. */
+/* Loads the records of the last tile. A bundle that lacks records does not exist. */
 static int load_bundle(struct tiles *t, struct bwl_err *e)
 {
 	unsigned width = (unsigned)(t->at % WIDTH);
@@ -240,7 +242,7 @@ static void root_of(const struct tiles *t, struct bwl_hash *ret)
 	bwl_frontier_root(&f, ret);
 }
 
-/* As the folder is: of the tree of `from`, which may be none. */
+/* Loads the state of the folder: of the tree of `from`, which may be empty. */
 static int load(struct tiles *t, const struct bwl_checkpoint *from, struct bwl_err *e)
 {
 	struct bwl_hash root;
@@ -272,7 +274,7 @@ static int pruned(const struct tiles *t, const char *dir, struct bwl_err *e)
 			   "the log more room (audit/README.md)");
 }
 
-/* What is new, behind what is there. */
+/* Adds what is new after what is there. */
 static int go_on(struct tiles *t, const char *dir, const struct bwl_checkpoint *c,
 		 struct bwl_err *e)
 {
@@ -320,7 +322,7 @@ static int put_parts(struct tiles *t)
 	return t->failed;
 }
 
-/* Tiles of a level that are not there, and up to where. */
+/* Reports the missing tiles of a level, as ranges. */
 static void tell_missing(struct tiles *t, unsigned level, FILE *f)
 {
 	uint64_t n = index_of(t->at, level == BWL_TILE_ENTRIES ? 0 : level), since = 0;
@@ -423,7 +425,7 @@ static int write_tiles(struct tiles *t, const char *dir, const struct bwl_note_k
 		r = put_parts(t);
 	if (!r)
 		r = put_retention(t, e);
-	/* what is there of the same tree may have cosignatures */
+	/* the one that is there, of the same tree, may have cosignatures */
 	if (!r && !(newest && from.size && from.size == c->size))
 		r = bwl_tile_put(t->root, "checkpoint", note, note_len, false, e);
 	return r < 0 ? r : 0;

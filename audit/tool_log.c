@@ -8,13 +8,13 @@
 #include <syslog.h>
 #include "tool_log.h"
 
-static bool pending; /* an intent was recorded, the action not yet */
+static bool pending; /* an intent was recorded, but not yet its result */
 static char intended[1024];
 
 static int append(enum bwl_audit_urgency u, const char *event, const char *text, json_t *data,
 		  bool must, struct bwl_err *e)
 {
-	const char *by = getenv("BWLIMIT_ORDERED_BY"); /* set by bwlimitd, which runs us for him */
+	const char *by = getenv("BWLIMIT_ORDERED_BY"); /* bwlimitd runs us for this user */
 	struct bwl_audit_log *l;
 	char with[sizeof(intended) + sizeof(((struct bwl_err *)0)->text) + 64];
 	int r = bwl_audit_open(NULL, &l, e);
@@ -51,7 +51,7 @@ static int sink(bool intent, const char *text, struct bwl_err *e)
 		return r;
 	}
 	pending = false;
-	/* the first word: "policy apply x.yaml: …" is a `policy` */
+	/* the first word: "policy apply x.yaml: …" becomes `policy` */
 	snprintf(event, sizeof(event), "%.*s", (int)strcspn(text, " :"), text);
 	r = append(BWL_AUDIT_AFTER, event, text, NULL, false, &mine);
 	if (r)

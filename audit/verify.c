@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See verify.h. One pass, memory bounded by the number of old checkpoints. */
+/* See verify.h. One pass; memory is bounded by the number of old checkpoints. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,22 +16,22 @@ struct run {
 	const struct bwl_checkpoint *old;
 	struct {
 		bool reached, done, bad;
-		bool within;          /* records that are one hash */
-		struct bwl_hash root; /* of this log at that size */
+		bool within;          /* it is within records that are known as one hash */
+		struct bwl_hash root; /* this log's root at that size */
 		struct place at;
 	} * state;
 	size_t nold;
 	void (*fn)(const struct bwl_audit_problem *p, void *arg);
 	void *arg;
 	struct bwl_audit_result *ret;
-	struct bwl_frontier f; /* of what was read, or signed */
+	struct bwl_frontier f; /* of what was read, or of what was signed */
 	bool begun;            /* f is known */
-	bool lost;             /* a fault was named; f is wrong until the next checkpoint */
+	bool lost;             /* a fault was reported; f is wrong until the next checkpoint */
 	uint64_t signed_n;     /* size of the last good checkpoint */
-	struct place since;    /* end of its line: where what comes after it begins */
+	struct place since;    /* where that checkpoint's line ends, and what follows it begins */
 	struct place at;       /* end of the last item */
-	bool torn;             /* the last item was torn: fine only at the very end */
-	bool kept_ok;          /* what was kept of the file is what was signed */
+	bool torn;             /* the last item was torn: harmless only at the very end */
+	bool kept_ok;          /* the kept part of the file is what was signed */
 };
 
 const char *bwl_audit_fault_name(enum bwl_audit_fault f)
@@ -60,7 +60,7 @@ static void problem(struct run *r, enum bwl_audit_fault fault, uint64_t from, ui
 	r->fn(&x, r->arg);
 }
 
-/* An old checkpoint's size has been reached; whether the root is what was signed is known later. */
+/* The size of an old checkpoint is reached. Whether the root is the signed one turns out later. */
 static void reach(struct run *r)
 {
 	for (size_t i = 0; i < r->nold; i++) {
@@ -72,7 +72,7 @@ static void reach(struct run *r)
 	}
 }
 
-/* The state since the last checkpoint is wrong: it says nothing about old checkpoints. */
+/* The state since the last checkpoint is wrong: it must not be compared with old checkpoints. */
 static void forget(struct run *r)
 {
 	for (size_t i = 0; i < r->nold; i++)
@@ -109,7 +109,7 @@ static void add_leaf(struct run *r, const struct bwl_hash *leaf)
 		reach(r);
 }
 
-/* false: not here. */
+/* false: it does not belong here. */
 static bool add_node(struct run *r, const struct bwl_audit_item *i)
 {
 	uint64_t was = r->f.n;
@@ -132,7 +132,7 @@ static uint64_t number(const json_t *data, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* What the writer recorded when it pruned, or could not. */
+/* Handles what the writer recorded when it pruned, or could not. */
 static void on_pruning(struct run *r, const struct bwl_audit_item *i, const struct place *here)
 {
 	const char *event = json_string_value(json_object_get(i->json, "event"));
@@ -183,7 +183,7 @@ static void on_record(struct run *r, const struct bwl_audit_item *i, const struc
 	on_pruning(r, i, here);
 }
 
-/* The first, signed line of a file's kept part covers the others. */
+/* The first line of a file's kept part is signed and covers the others. */
 static void on_kept_head(struct run *r, const struct bwl_audit_item *i,
 			 const struct bwl_checkpoint *c, const struct place *here)
 {
@@ -279,7 +279,8 @@ static int on_item(const struct bwl_audit_item *i, void *arg)
 		break;
 	case BWL_AUDIT_LEAF:
 		/*
-		 * of what stood before them nothing is known: the log begins at the next checkpoint
+		 * nothing is known about what was before them: the log begins at the next
+		 * checkpoint
 		 */
 		if (!r->begun && i->n)
 			break;
@@ -360,7 +361,7 @@ int bwl_audit_verify(const char *dir, const struct bwl_note_key *k,
 	r.state = calloc(nold + 1, sizeof(*r.state));
 	if (!r.state)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	reach(&r); /* of an empty log: the same for everybody */
+	reach(&r); /* of an empty log, which is the same for everybody */
 	compare(&r);
 	err = bwl_audit_scan(dir, on_item, &r, e);
 	if (!err)
