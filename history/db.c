@@ -11,7 +11,7 @@
 #include <bwl/group.h>
 #include "db_internal.h"
 
-#define BUSY_MS 2000 /* a reader may hold the file so long */
+#define BUSY_MS 2000 /* a reader may keep the file locked that long */
 #define SETTINGS                                                                                   \
 	"PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"    \
 	"PRAGMA synchronous = NORMAL; PRAGMA cache_size = -2048; PRAGMA wal_autocheckpoint = 256;" \
@@ -36,7 +36,7 @@
 static const char *const sql[_STMTS] = {
 	[S_FIND] = "SELECT id FROM series WHERE peer = ?1 AND class = ?2",
 	[S_NAME] = "INSERT INTO series (peer, class) VALUES (?1, ?2)",
-	/* The wall clock may have been there before. */
+	/* If the wall clock was set back there may already be a row: the next part. */
 	[S_ADD] = ("INSERT INTO second VALUES (?1, ?2, (SELECT ifnull(max(part) + 1, 0) FROM second"
 		   " WHERE start = ?1 AND series = ?2), ?3)"),
 	[S_COUNT] = "INSERT OR REPLACE INTO count VALUES (?1, ?2)",
@@ -106,7 +106,9 @@ static int open_db(struct hist_db *h, const char *path, struct bwl_err *e)
 	return r;
 }
 
-/* Readers need the log and its index too: SQLite gives them the file's group and mode. */
+/*
+ * Readers need the write-ahead log and its index, too: SQLite gives them the file's group and mode.
+ */
 static void share(const char *path)
 {
 	BWL_AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -187,7 +189,7 @@ const struct hist_state *hist_db_state(const struct hist_db *h)
 	return &h->state;
 }
 
-/* As one point of unit 0; nothing where all are 0. */
+/* Stored as one point of unit 0; no point if all values are 0. */
 static int read_count(sqlite3_stmt *s, struct hist_values *ret)
 {
 	struct hist_cursor c = hist_cursor(sqlite3_column_blob(s, 1),

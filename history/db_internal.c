@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Errors and the head of history.db, for writer and readers. */
+/* Errors and the head of history.db, for the writer and readers. */
 #include <stdio.h>
 #include <string.h>
 #include <bwl/sqlite.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "points.h"
 
-#define VARINT 10 /* bytes of the longest */
+#define VARINT 10 /* bytes of the longest one */
 #define POINT (VARINT * (1 + HIST_COLS))
 
 bool hist_is_zero(const struct hist_values *x)
@@ -99,7 +99,7 @@ static int get(struct hist_cursor *c, uint64_t *ret)
 		v |= (uint64_t)(b & 0x7f) << shift;
 		shift += 7;
 	} while (b & 0x80);
-	if (!b && shift > 7) /* longer than need be */
+	if (!b && shift > 7) /* longer than necessary */
 		return -EUCLEAN;
 	*ret = v;
 	return 0;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "db_internal.h"
 
-#define BUSY_MS 5000 /* the writer may hold the file so long */
+#define BUSY_MS 5000 /* the writer may keep the file locked that long */
 #define HOUR 3600
 
 struct hist_reader {
@@ -14,7 +14,7 @@ struct hist_reader {
 	struct hist_state state;
 };
 
-/* Where to and how fine. */
+/* The range and resolution of a query. */
 struct grid {
 	int64_t from_s, to_s, step_s;
 	struct hist_values *sum;
@@ -30,7 +30,7 @@ static int open_db(struct hist_reader *r, const char *path, bool is_still, struc
 			    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL))
 		return hist_db_fail(r->db, "cannot be opened", e);
 	sqlite3_busy_timeout(r->db, BUSY_MS);
-	if (sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL)) /* one moment for all that is read */
+	if (sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL)) /* all reads show one moment */
 		return hist_db_fail(r->db, "cannot be read", e);
 	return hist_read_state(r->db, &r->state, e);
 }
@@ -48,9 +48,7 @@ int hist_reader_open(const char *dir, struct hist_reader **ret, struct bwl_err *
 	if (!r)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	err = open_db(r, path, false, e);
-	/*
-	 * On a file system that cannot be written there is no writer, and no place for its locks.
-	 */
+	/* On a read-only file system there is no writer, and its locks cannot be created. */
 	if (err && err != -EUCLEAN && access(dir, W_OK))
 		err = open_db(r, path, true, e);
 	if (err) {
@@ -99,7 +97,7 @@ static void put(const struct grid *g, int64_t at, const struct hist_values *x)
 		hist_sum(&g->sum[(at - g->from_s) / g->step_s], x);
 }
 
-/* A point of `width` seconds from `at` on, spread evenly where steps are shorter. */
+/* Adds a point of `width` seconds that begins at `at`, spread evenly if steps are shorter. */
 static void put_wide(const struct grid *g, int64_t at, int64_t width, const struct hist_values *x)
 {
 	int64_t parts = g->step_s < width ? width / g->step_s : 1, i;

@@ -7,7 +7,7 @@
 
 #define NAME 32
 #define SECOND 1000000000ULL
-#define IDLE_NS (60 * SECOND) /* that nothing has grown is written so often */
+#define IDLE_NS (60 * SECOND) /* if nothing has grown, that is written this often */
 
 struct track {
 	uint32_t counter;
@@ -15,20 +15,20 @@ struct track {
 	char peer[NAME], class_[NAME];
 	int64_t series;           /* 0: not looked up */
 	struct hist_values total; /* the counter, as far as it is in the history */
-	int64_t start_s;          /* of block */
+	int64_t start_s;          /* the block's */
 	struct hist_block block;
 };
 
 struct hist_recorder {
 	struct hist_db *db;
-	struct hist_state state; /* era; of the last look */
-	uint64_t flushed_ns;     /* 0: never; what the first look finds is written at once */
+	struct hist_state state; /* era; when the last look was */
+	uint64_t flushed_ns;     /* 0: never, so the first look is written at once */
 	bool begun, silent;      /* silent: the first reading only records the counters' values */
 	struct track *track;
 	uint32_t n, room;
 	uint32_t *hash, mask; /* index + 1 by counter; 0 empty */
 	size_t pending;
-	/* of this look */
+	/* about the current look */
 	int64_t from_s;
 	uint64_t seconds, parts;
 };
@@ -97,7 +97,7 @@ static int begin(struct hist_recorder *r, const char *era, uint64_t made_ns, str
 		return hist_db_counts(r->db, take_count, r, e);
 	}
 	snprintf(r->state.era, sizeof(r->state.era), "%s", era);
-	r->state.boot_ns = made_ns; /* the counters were 0 then */
+	r->state.boot_ns = made_ns; /* when the counters were 0 */
 	r->silent = !*s->era && now.boot_ns - made_ns > HIST_BELIEVED_NS;
 	return 0;
 }
@@ -137,7 +137,7 @@ void hist_recorder_free(struct hist_recorder *r)
 	free(r);
 }
 
-/* By the clock that does not step. */
+/* By the clock that does not jump. */
 static uint64_t seconds_since(const struct hist_recorder *r, struct hist_clocks now)
 {
 	return now.boot_ns > r->state.boot_ns
@@ -221,7 +221,8 @@ int hist_recorder_count(struct hist_recorder *r, uint32_t counter, const char *p
 		snprintf(t->class_, sizeof(t->class_), "%s", class_);
 		t->named = true;
 	}
-	for (c = 0; c < HIST_COLS; c++) /* they may be read a moment apart, never fall */
+	/* Counters may be read at slightly different moments, but never fall. */
+	for (c = 0; c < HIST_COLS; c++)
 		grown.v[c] = x->v[c] > t->total.v[c] ? x->v[c] - t->total.v[c] : 0;
 	if (hist_is_zero(&grown))
 		return 0;
@@ -230,7 +231,7 @@ int hist_recorder_count(struct hist_recorder *r, uint32_t counter, const char *p
 	return r->silent ? 0 : add(r, t, &grown);
 }
 
-/* In pieces that no reader has to look further back for than HIST_MAX_SPAN. */
+/* Split so that no reader has to look further back than HIST_MAX_SPAN. */
 static int write_block(struct hist_recorder *r, const struct track *t, struct bwl_err *e)
 {
 	struct hist_cursor c = hist_cursor(t->block.data, t->block.len);

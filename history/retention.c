@@ -6,7 +6,7 @@
 
 #define HOUR 3600
 
-/* One series' hour, while it is folded. */
+/* One series' hour, while it is being folded. */
 struct hour {
 	int64_t series, hour; /* series -1: nothing yet */
 	struct hist_values minute[60];
@@ -26,7 +26,7 @@ static int read_hour(struct hist_db *h, struct hour *x, struct bwl_err *e)
 	r = hist_step(h, S_HOUR, e);
 	if (r == 1) {
 		c = hist_cursor(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
-		while (hist_next(&c, &unit, &v) == 1) /* what of it is damaged is gone */
+		while (hist_next(&c, &unit, &v) == 1) /* damaged points are lost */
 			if (unit < 60)
 				x->minute[unit] = v;
 	}
@@ -143,7 +143,7 @@ static int fold(struct hist_db *h, int64_t until_s, struct bwl_err *e)
 	return r ? r : count_seconds(h, e);
 }
 
-/* The oldest part of what there is of seconds. */
+/* Until when the oldest quarter of the second rows goes. */
 static int oldest_seconds(struct hist_db *h, int64_t *ret_until, struct bwl_err *e)
 {
 	int64_t first, last;
@@ -160,7 +160,7 @@ static int delete_minutes(struct hist_db *h, int64_t until_hour, int64_t from_ho
 {
 	char text[200];
 
-	/* By series: the key begins with it. */
+	/* Via the series, because the key begins with it. */
 	snprintf(text, sizeof(text),
 		 "DELETE FROM minute WHERE series IN (SELECT id FROM series) AND hour < %lld;"
 		 "DELETE FROM minute WHERE series IN (SELECT id FROM series) AND hour > %lld",
@@ -168,7 +168,7 @@ static int delete_minutes(struct hist_db *h, int64_t until_hour, int64_t from_ho
 	return hist_run(h, text, e);
 }
 
-/* What is too old, or from a clock that ran ahead; and names of which nothing is left. */
+/* Deletes what is too old, or from a clock that was ahead; and names without any rows. */
 static int forget(struct hist_db *h, int64_t now_s, struct bwl_err *e)
 {
 	char text[100];
@@ -241,7 +241,7 @@ static int bound(struct hist_db *h, int64_t now_s, struct bwl_err *e)
 		if (!r)
 			r = used_bytes(h, &used, &file, e);
 	}
-	if (!r && file > h->max_bytes) /* the bound was another when it grew */
+	if (!r && file > h->max_bytes) /* the bound was larger when the file grew */
 		r = hist_run(h, "PRAGMA incremental_vacuum", e);
 	return r;
 }

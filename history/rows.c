@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All rows of an hour, as they are, to commit to them. */
+/* All rows of an hour, unchanged, so that they can be committed to. */
 #include <stdio.h>
 #include "db_internal.h"
 
