@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the installed charon can do. Versions are no guide (Debian leaves plugins out, and
- * backports features): algorithms are asked for, settings are tried on a connection that nothing
- * uses and that is unloaded again.
+ * What the installed charon can do. Versions are no guide (Debian leaves out plugins and backports
+ * features): algorithms are queried; settings are tried on a connection that nothing uses and that
+ * is unloaded again.
  */
 #include <errno.h>
 #include <string.h>
 #include "ipsec/conn.h"
 
-#define PROBE "bwlimit-probe" /* not bwl-…: no peer has it */
+#define PROBE "bwlimit-probe" /* not bwl-…, so that no peer has this name */
 
-/* Does it take `key = value` in the connection, or in its child? */
+/* Does charon accept `key = value` in the connection, or in its child? */
 static int takes(struct bwl_vici *v, bool in_child, const char *key, const char *value, bool *ret,
 		 struct bwl_err *e)
 {
@@ -31,7 +31,7 @@ static int takes(struct bwl_vici *v, bool in_child, const char *key, const char 
 	return r;
 }
 
-/* Named `dh` before 6.0, `ke` since. */
+/* Called `dh` before 6.0, `ke` since. */
 static bool has_mlkem(const json_t *algorithms)
 {
 	return json_object_get(json_object_get(algorithms, "ke"), "ML_KEM_768") ||

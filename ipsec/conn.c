@@ -10,8 +10,8 @@
 #define PREFIX "bwl-"
 #define S 1000000000ULL
 #define MAX_TS 255    /* traffic selectors: their number is one byte in IKEv2 */
-#define MIN_OVER_S 30 /* for the retransmissions of a rekeying that was lost */
-/* Without ESN a sequence number is 32 bits: at 5 million packets a second gone in 14 minutes. */
+#define MIN_OVER_S 30 /* for retransmissions when a rekeying was lost */
+/* Without ESN a sequence number has 32 bits: at 5 million packets a second they last 14 minutes. */
 #define REKEY_PACKETS "3000000000"
 #define LIFE_PACKETS "4200000000"
 
@@ -76,7 +76,10 @@ static void append_prefixes(json_t *a, const struct bwl_pfx *x, size_t n)
 		append(a, bwl_pfx_format(&x[i], text, sizeof(text)));
 }
 
-/* What is no identity in so many words is a name of ours: never read as an address. */
+/*
+ * Without an explicit identity our own name is used, as an FQDN, so that it is never parsed as an
+ * address.
+ */
 static void name_id(char buf[static 256], const char *id, const char *name)
 {
 	if (id && *id)
@@ -102,7 +105,7 @@ struct build {
 	struct bwl_err *e;
 };
 
-/* packet where the data plane counts on the device; auto where the device is a help. */
+/* packet if the data plane relies on the device; auto if the device only helps. */
 static const char *offload(const struct build *b, const struct bwl_pol_peer *x)
 {
 	const char *s = b->p->ipsec.hw_offload;
@@ -112,13 +115,14 @@ static const char *offload(const struct build *b, const struct bwl_pol_peer *x)
 	if (!b->caps->packet)
 		return strcmp(s, "no") ? "auto" : s;
 	/*
-	 * This charon's auto takes packet offload first, and what a device decrypts is not let in.
+	 * With this charon auto would choose packet offload first, and what a device decrypts is
+	 * not let in.
 	 */
 	return strcmp(s, "auto") ? s : "no";
 }
 
 /*
- * auto: one side initiates, the other answers. If both initiate at the same moment two IKE_SAs
+ * auto: one side initiates and the other answers. If both initiate at the same moment two IKE_SAs
  * remain, whatever `unique` says (charon compares only with established ones).
  */
 static const char *start(const struct build *b, const struct bwl_pol_peer *x)
@@ -139,7 +143,7 @@ static json_t *child(const struct build *b, const struct bwl_pol_peer *x, uint32
 	json_t *o = json_object(), *a;
 
 	a = list(o, "esp_proposals");
-	/* devices carry 32-bit sequence numbers only, and an offer decides for both sides */
+	/* devices only support 32-bit sequence numbers, and one proposal decides for both sides */
 	if (!strcmp(offload(b, x), "no")) {
 		if (b->caps->mlkem)
 			append(a, "aes256gcm16-ecp384-ke1_mlkem768-esn-noesn");
@@ -157,7 +161,9 @@ static json_t *child(const struct build *b, const struct bwl_pol_peer *x, uint32
 	set(o, "policies", "yes");
 	set(o, "if_id_in", "%u", b->by_mark ? BWL_TUN_IF_ID : if_id);
 	set(o, "if_id_out", "%u", b->by_mark ? BWL_TUN_IF_ID : if_id);
-	/* inbound SAs must match what comes from the network, which has no mark: they set it */
+	/*
+	 * inbound SAs must match packets from the network, which have no mark, so these SAs set it
+	 */
 	for (size_t i = 0; b->by_mark && i < sizeof(marks) / sizeof(marks[0]); i++)
 		set(o, marks[i], "%u/0x%x", if_id, BWL_MARK_ID);
 	set_seconds(o, "rekey_time", ip->rekey_ns);
@@ -169,7 +175,7 @@ static json_t *child(const struct build *b, const struct bwl_pol_peer *x, uint32
 	set(o, "dpd_action", "%s", start(b, x));
 	set(o, "replay_window", "%u", ip->replay_window);
 	set(o, "hw_offload", "%s", offload(b, x));
-	/* nothing of the host's shows outside, unless asked for */
+	/* nothing of the host's packet shows outside, unless requested */
 	set(o, "copy_df", "no");
 	set(o, "copy_dscp", "no");
 	set(o, "copy_ecn", ip->copy_ecn ? "yes" : "no");
@@ -294,7 +300,7 @@ int bwl_ipsec_tree(const struct bwl_policy *p, const uint32_t *if_id, bool by_ma
 	return r;
 }
 
-/* Quoted where swanctl.conf would read something else. */
+/* Quoted if swanctl.conf would parse it differently. */
 static void write_value(const char *s, FILE *f)
 {
 	if (*s && !strpbrk(s, " \t\n#{}\"=,"))

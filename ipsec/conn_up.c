@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which connections have an SA, or are on their way to one. */
+/* Which connections have an SA, or are about to get one. */
 #include <string.h>
 #include "conn_up.h"
 
@@ -13,7 +13,7 @@ static bool has_installed(json_t *children)
 	return false;
 }
 
-/* An IKE_SA without a child, and without one being negotiated, is neither. */
+/* An IKE_SA that has no child, and is not negotiating one, counts as neither. */
 static int on_sa(void *arg, json_t *msg)
 {
 	struct bwl_idle_look *l = arg;

@@ -17,7 +17,7 @@
 
 #define BLOCK 4096
 
-/* As charon calls a key: SHA-1 of the public key's bits. What libcrypto cannot read has no id. */
+/* A key's id as in charon: SHA-1 of the public key's bits. What libcrypto cannot read has no id. */
 static void note_id(const char *path, json_t *ids)
 {
 	unsigned char digest[SHA_DIGEST_LENGTH];
@@ -37,7 +37,7 @@ static void note_id(const char *path, json_t *ids)
 	EVP_PKEY_free(key);
 }
 
-/* Over all of it, also behind its end in its last block. */
+/* Overwrites all of it, and the rest of its last block. */
 static int overwrite(int fd)
 {
 	static const char zeros[BLOCK];
@@ -59,7 +59,7 @@ static int destroy(int dir, const char *name)
 	r = overwrite(fd);
 	if (!r && ftruncate(fd, 0))
 		r = -errno;
-	/* also where it could not be overwritten: gone is better than there */
+	/* even if it could not be overwritten: removing it is better than leaving it */
 	return unlinkat(dir, name, 0) ? -errno : r;
 }
 
@@ -135,7 +135,7 @@ static int unload(struct bwl_vici *v, const char *id, unsigned *n, struct bwl_er
 
 	json_decref(args);
 	*n += !r;
-	return r == -EREMOTEIO ? 0 : r; /* it has none of that id */
+	return r == -EREMOTEIO ? 0 : r; /* it has no key with this id */
 }
 
 int bwl_destroy_loaded(const char *socket, uint64_t timeout_ns, const json_t *ids, unsigned *ret,
@@ -152,7 +152,7 @@ int bwl_destroy_loaded(const char *socket, uint64_t timeout_ns, const json_t *id
 	r = bwl_vici_call(v, "get-keys", NULL, &have, e);
 	json_array_foreach(json_object_get(have, "keys"), i, id) if (!r)
 		r = unload(v, json_string_value(id), ret, e);
-	if (!r) { /* data signed with a key that it no longer has */
+	if (!r) { /* cached data that was signed with a removed key */
 		json_t *args = json_pack("{s:s}", "type", "X509");
 
 		r = bwl_vici_call(v, "flush-certs", args, NULL, e);

@@ -24,7 +24,7 @@ static bool is_expelled(uint32_t peer, const void *arg)
 	return w->x->is_us;
 }
 
-/* A name that the maps do not have has nothing that could be open. */
+/* A name that is not in the maps cannot be open. */
 static int close_maps(struct bwl_pins *p, const struct bwl_expulsion *x, struct bwl_err *e)
 {
 	int r = x->is_us ? bwl_revoke(p, NULL, e) : 0;
@@ -96,7 +96,7 @@ int bwl_expel(struct bwl_pins *p, const struct bwl_expulsion *x, struct bwl_expe
 	drop_charon(x, ret);
 	r[3] = drop_kernel(&w, ret, &err[3]);
 	if (!r[3])
-		r[1] = 0; /* the second look counts */
+		r[1] = 0; /* the second attempt counts */
 	for (unsigned i = 0; i < 4; i++) {
 		if (!r[i])
 			continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Keeps a socket open after the sender of orders has gone. charon 5.9.8 forgets the pending orders
- * of a connection as soon as it cannot write an answer: of all orders written into the socket of a
- * hanging charon it performed only the first.
+ * Keeps a socket open after the process that sent orders has gone. charon 5.9.8 forgets a
+ * connection's pending orders as soon as it cannot write an answer: of all orders written into the
+ * socket of a hanging charon it would perform only the first.
  */
 #include "hold_socket.h"
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define UNTIL_FIRST_MS 3600000
 #define UNTIL_NEXT_MS 60000
 
-/* Between fork() and _exit() of a process with threads: system calls only. */
+/* Runs after fork() in a process with threads: only system calls are allowed. */
 static void stay(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -27,7 +27,7 @@ static void stay(int fd)
 	sigemptyset(&none);
 	signal(SIGTERM, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* including its output: a reader that waits for its end must not wait for ours */
+	/* its output, too: whoever waits for the end of that must not wait for us */
 	if (fd > 0)
 		close_range(0, (unsigned)fd - 1, 0);
 	close_range((unsigned)fd + 1, UINT_MAX, 0);
@@ -52,7 +52,7 @@ int bwl_linger(int fd)
 			;
 		return status ? -EAGAIN : 0;
 	}
-	/* an orphan, so that nobody has to wait for it */
+	/* an orphan, so that nobody has to wait for its end */
 	pid = fork();
 	if (!pid)
 		stay(fd);

@@ -9,8 +9,7 @@
 #include "ipsec/stale.h"
 
 struct bwl_keep {
-	json_t *wait[2]; /* by name of connection: { next, wait } in ns; without an SA, with one of
-			    charon's only */
+	json_t *wait[2]; /* by connection, ns: { next, wait }; without an SA, with charon's only */
 };
 
 int bwl_keep_new(struct bwl_keep **ret, struct bwl_err *e)
@@ -59,7 +58,7 @@ static uint64_t ns_of(json_t *wait, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(wait, key));
 }
 
-/* Is it due? Seen for the first time it is after first_ns, then at ever longer intervals. */
+/* Is it due? For the first time after first_ns, then at growing intervals. */
 static bool is_due(json_t *waits, const char *name, uint64_t now, uint64_t first_ns)
 {
 	json_t *w = json_object_get(waits, name);
@@ -79,7 +78,7 @@ static bool is_due(json_t *waits, const char *name, uint64_t now, uint64_t first
 	return due;
 }
 
-/* Gone meanwhile (revoked, rekeyed by the other side) is no error of ours. */
+/* If it is gone meanwhile (revoked, or rekeyed by the other side) that is no error. */
 static int do_one(struct bwl_vici *v, const char *peer, bool rekey, struct bwl_err *e)
 {
 	unsigned n = 0;
@@ -102,7 +101,7 @@ static int one(struct bwl_keep *k, struct bwl_vici *v, const struct bwl_idle_loo
 		return 0;
 	}
 	if (!up && !bwl_idle_is(l, name, conn))
-		return 0; /* how long it has been waited for counts on */
+		return 0; /* the wait so far still counts */
 	due = is_due(k->wait[up], name, now,
 		     up                    ? BWL_KEEP_STALE_NS
 		     : bwl_idle_asks(conn) ? BWL_KEEP_FIRST_NS
@@ -124,7 +123,7 @@ int bwl_keep_nudge(struct bwl_keep *k, struct bwl_vici *v, json_t *tree, uint64_
 	void *next;
 	int r;
 
-	for (unsigned i = 0; i < 2; i++) /* of connections that are no more */
+	for (unsigned i = 0; i < 2; i++) /* of connections that no longer exist */
 		json_object_foreach_safe(k->wait[i], next, name,
 					 conn) if (!json_object_get(conns, name))
 			json_object_del(k->wait[i], name);

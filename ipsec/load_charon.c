@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The tree and the credentials of a folder into charon. */
+/* Loads the tree, and the credentials of a folder, into charon. */
 #include <dirent.h>
 #include <errno.h>
 #include <openssl/err.h>
@@ -53,15 +53,13 @@ struct job {
 	struct bwl_vici *v;
 	const char *dir;
 	struct bwl_ipsec_load_report *rep;
-	json_t *keys;          /* ids of the keys that are loaded */
-	struct dirent **certs; /* of x509 */
+	json_t *keys;          /* ids of the loaded keys */
+	struct dirent **certs; /* in x509 */
 	int ncerts;
 	struct bwl_err *e;
 };
 
-/*
- * Does a certificate of the folder have this key? What libcrypto cannot read is charon's to judge.
- */
+/* Does a certificate of the folder have this key? If libcrypto cannot read it, charon decides. */
 static bool certified(const struct job *j, const char *path)
 {
 	EVP_PKEY *key = NULL;
@@ -84,7 +82,7 @@ static bool certified(const struct job *j, const char *path)
 	return found;
 }
 
-/* The visible files of a folder, by name. A folder that is not there has none. */
+/* The visible files of a folder, by name. A missing folder has none. */
 static int scan(struct job *j, const char *folder, struct dirent ***ret)
 {
 	char path[BWL_PKI_PATH];
@@ -106,7 +104,7 @@ static void free_scan(struct dirent **list, int n)
 	free(list);
 }
 
-/* Every file of a folder as one VICI call each. */
+/* Loads every file of a folder, each in a VICI call. */
 static int load_folder(struct job *j, const char *folder, const char *command, json_t *base,
 		       unsigned *count)
 {
@@ -146,7 +144,7 @@ static int load_folder(struct job *j, const char *folder, const char *command, j
 	return r;
 }
 
-/* The line `secret = 0x…` of a file in dir/ppk: the form that swanctl includes. */
+/* Loads the line `secret = 0x…` of a file in dir/ppk: the format that swanctl includes. */
 static int load_secret(struct job *j, const char *name, const json_t *secret)
 {
 	const char *path = bwl_vici_text(secret, "include"), *hex;
@@ -194,8 +192,8 @@ static int load_secret(struct job *j, const char *name, const json_t *secret)
 }
 
 /*
- * Keys that charon has and the folder has no more: of certificates that were renewed. Only after
- * the new ones are there, so that there is always one to authenticate with.
+ * Unloads keys that charon has but the folder no longer has, those of renewed certificates. Only
+ * after the new ones are loaded, so that there is always one to authenticate with.
  */
 static int unload_old_keys(struct job *j)
 {
@@ -228,8 +226,8 @@ static int load_credentials(struct job *j, const json_t *tree)
 	int r;
 
 	/*
-	 * A key without a certificate is left from before a renewal: with it charon could continue
-	 * to use the old certificate, which it still has.
+	 * A key without a certificate is left over from before a renewal: with it charon could go
+	 * on using the old certificate, which it still has.
 	 */
 	j->ncerts = scan(j, "x509", &j->certs);
 	r = j->ncerts < 0 ? j->ncerts : 0;
@@ -245,8 +243,8 @@ static int load_credentials(struct job *j, const json_t *tree)
 				json_pack("{s:s,s:s}", "type", "X509_CRL", "flag", "NONE"),
 				&j->rep->crls);
 	/*
-	 * charon caches each CRL that it has checked, and takes the first one it finds valid, the
-	 * older one too (observed with 5.9.8): what a new one revokes counts only without the
+	 * charon caches each CRL that it has verified, and uses the first one it finds valid, even
+	 * an older one (observed with 5.9.8): revocations in a new CRL count only without the
 	 * cache.
 	 */
 	if (!r && j->rep->crls) {
@@ -265,7 +263,7 @@ static int load_credentials(struct job *j, const json_t *tree)
 	return r ? r : unload_old_keys(j);
 }
 
-/* Files of swanctl are sent as what is in them. */
+/* Where swanctl would name files, their content is sent. */
 static int with_ca(struct job *j, json_t *conn, json_t **ret)
 {
 	json_t *file, *list, *remote;
@@ -290,7 +288,7 @@ static int with_ca(struct job *j, json_t *conn, json_t **ret)
 	return r;
 }
 
-/* Its SAs as well: an unloaded connection leaves them alive. */
+/* Ends its SAs as well: unloading a connection leaves them alive. */
 static int drop(struct job *j, const char *name)
 {
 	json_t *args = json_pack("{s:s}", "name", name);
@@ -337,9 +335,9 @@ static int initiate(struct job *j, json_t *wanted)
 }
 
 /*
- * charon starts what is new or has changed, where it is the one to ask. Left are connections that
- * it had before and that failed (a peer that refused is not asked again), and those where the other
- * side is to ask, but may have given up while we were not there.
+ * charon starts connections that are new or have changed, if it is the one to initiate. That leaves
+ * connections that it already had and that failed (a peer that refused is not asked again), and
+ * those that the other side initiates, which may have given up while we were away.
  */
 static int start_idle(struct job *j, json_t *conns, const json_t *had)
 {

@@ -12,7 +12,7 @@
 #define KEY (BWL_XFRM_ADDR_BUF + 24)
 
 struct bwl_orphans {
-	json_t *last, *now; /* SAs that charon did not know in the last look, and in this one */
+	json_t *last, *now; /* SAs that charon did not know, at the last look and at this one */
 	uint64_t next_ns;
 };
 
@@ -84,7 +84,7 @@ bool bwl_orphans_is(struct bwl_orphans *o, const struct bwl_orphans_known *known
 {
 	char addr[BWL_XFRM_ADDR_BUF], key[KEY], buf[12];
 
-	/* a larval SA is an SPI that charon has reserved and not reported yet */
+	/* a larval SA has an SPI that charon has reserved but not reported yet */
 	if (!sa->keyed || !sa->peer || json_object_get(known->spis, text_of(ntohl(sa->spi), buf)))
 		return false;
 	snprintf(key, sizeof(key), "%s %u %u", bwl_xfrm_addr_text(&sa->dst, addr), sa->proto,
@@ -95,7 +95,7 @@ bool bwl_orphans_is(struct bwl_orphans *o, const struct bwl_orphans_known *known
 }
 
 struct look {
-	struct bwl_xfrm_sa *sas; /* of peers */
+	struct bwl_xfrm_sa *sas; /* the peers' SAs */
 	size_t n, room;
 };
 
@@ -123,7 +123,7 @@ static int on_charon(void *arg, json_t *msg)
 	return 0;
 }
 
-/* Keeps those that are to go. */
+/* Keeps only those that must be removed. */
 static void pick(struct bwl_orphans *o, const struct bwl_orphans_known *known, struct look *l)
 {
 	size_t i, n = 0;
@@ -147,7 +147,7 @@ int bwl_orphans_remove(struct bwl_orphans *o, struct bwl_vici *v, uint64_t now_n
 	if (now_ns < o->next_ns)
 		return 0;
 	o->next_ns = now_ns + BWL_ORPHANS_NS;
-	/* the kernel first: what charon makes meanwhile is not in the look */
+	/* the kernel first: SAs that charon makes meanwhile are not in this list */
 	r = bwl_xfrm_dump_sas(on_kernel, &l, e);
 	if (r == -ENOMEM)
 		bwl_fail(e, ENOMEM, "out of memory");

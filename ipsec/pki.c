@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The CA: certificates and CRLs, by libcrypto. */
+/* The CA: certificates and CRLs, with libcrypto. */
 #include <dirent.h>
 #include <errno.h>
 #include <openssl/bn.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "pki_file.h"
 
-#define SKEW_S 300 /* clocks of trays may be behind the CA's */
+#define SKEW_S 300 /* trays' clocks may be behind the CA's */
 
 struct ca {
 	const char *dir;
@@ -83,7 +83,7 @@ static bool set_name(X509_NAME *name, const char *cn)
 					  -1, 0);
 }
 
-/* Everything but the extensions and the signature. issuer NULL: itself. */
+/* Everything except extensions and signature. issuer NULL: self-signed. */
 static X509 *new_cert(const char *cn, EVP_PKEY *key, const X509 *issuer, int64_t from, int64_t to)
 {
 	X509 *x = X509_new();
@@ -131,7 +131,10 @@ static X509 *sign_node(struct ca *ca, const char *node, EVP_PKEY *key, int64_t f
 	return NULL;
 }
 
-/* The old CRL's entries, `more` (may be NULL), the next number, a new time. Replaces ca->crl. */
+/*
+ * Signs the old CRL's entries and `more` (may be NULL), with the next number and a new time.
+ * Replaces ca->crl.
+ */
 static int sign_crl(struct ca *ca, STACK_OF(X509_REVOKED) * more, uint64_t life_s)
 {
 	STACK_OF(X509_REVOKED) *old = ca->crl ? X509_CRL_get_REVOKED(ca->crl) : NULL;
@@ -187,7 +190,7 @@ int bwl_pki_init(const char *dir, const char *name, uint64_t life_s, uint64_t cr
 	ca.lock = bwl_pki_lock(dir, e);
 	if (ca.lock < 0)
 		return ca.lock;
-	/* ca.pem comes last: without it nothing has been issued yet, and init may be run again */
+	/* ca.pem comes last: without it nothing was issued, and init may be run again */
 	if (!access(pem, F_OK)) {
 		r = bwl_fail(
 			e, EEXIST,
@@ -210,7 +213,7 @@ int bwl_pki_init(const char *dir, const char *name, uint64_t life_s, uint64_t cr
 	return r;
 }
 
-/* A fresh CRL for the CA, and a copy for a node's folder when there is one. */
+/* Writes a fresh CRL for the CA, and a copy into a node's folder if there is one. */
 static int write_crl(struct ca *ca, const char *out)
 {
 	char path[BWL_PKI_PATH];
@@ -239,7 +242,7 @@ static int read_request(const char *csr, EVP_PKEY **ret, struct bwl_err *e)
 	return r;
 }
 
-/* Keys of the node but the one to keep (NULL: none). */
+/* Removes the node's keys, except the one to keep (NULL: none). */
 static int remove_keys(const char *out, const char *node, const char *keep, struct bwl_err *e)
 {
 	char path[BWL_PKI_PATH], file[BWL_PKI_PATH];
@@ -249,10 +252,10 @@ static int remove_keys(const char *out, const char *node, const char *keep, stru
 	DIR *d = r ? NULL : opendir(path);
 
 	while (d && !r && (de = readdir(d))) {
-		/* hidden: left half made when somebody was killed */
+		/* a hidden file was left half written by a killed process */
 		const char *s = de->d_name + (*de->d_name == '.');
 
-		/* NODE-, 40 digits, .key: no other name of a node fits */
+		/* NODE-, 40 digits, .key: another node's name does not match */
 		if (strncmp(s, node, n) || s[n] != '-' ||
 		    strspn(s + n + 1, "0123456789abcdef") != 40 || strcmp(s + n + 41, ".key"))
 			continue;
@@ -290,7 +293,10 @@ static void serial_hex(const X509 *x, char ret[static 41])
 	BN_free(n);
 }
 
-/* The key first, the certificate last, then old keys go: at every moment there is a pair. */
+/*
+ * The key first, the certificate last, then old keys are removed: there is a valid pair at every
+ * moment.
+ */
 static int write_node(struct ca *ca, const struct bwl_pki_request *q, const char *out, X509 *x,
 		      EVP_PKEY *key, struct bwl_pki_cert *ret)
 {
@@ -305,7 +311,7 @@ static int write_node(struct ca *ca, const struct bwl_pki_request *q, const char
 	    (r = bwl_pki_path(path, ca->e, ca->dir, "issued", NULL)) ||
 	    (r = bwl_pki_mkdir(path, 0700, ca->e)))
 		return r;
-	/* on record before it exists anywhere else: what is not on record cannot be revoked */
+	/* recorded before it exists anywhere else: what is not recorded cannot be revoked */
 	snprintf(file, sizeof(file), "%s-%s.pem", q->node, ret->serial);
 	if ((r = bwl_pki_path(path, ca->e, ca->dir, "issued", file, NULL)) ||
 	    (r = bwl_pki_put_cert(path, x, ca->e)))
@@ -396,7 +402,8 @@ static int add_revoked(STACK_OF(X509_REVOKED) * list, const X509 *x)
 }
 
 /*
- * What is on record of the node and valid still: into the list, or counted when it is on the CRL.
+ * Collects the node's recorded certificates that are still valid: into the list, or counted if they
+ * are already on the CRL.
  */
 static int collect(struct ca *ca, const char *node, STACK_OF(X509_REVOKED) * list, unsigned *done)
 {
@@ -427,7 +434,7 @@ static int collect(struct ca *ca, const char *node, STACK_OF(X509_REVOKED) * lis
 	return r;
 }
 
-/* The CRL into the folder of every node that the CA keeps. */
+/* Copies the CRL into the folder of every node that the CA keeps. */
 static int spread_crl(struct ca *ca)
 {
 	char path[BWL_PKI_PATH], node[BWL_PKI_PATH];
@@ -459,12 +466,12 @@ int bwl_pki_revoke(const char *dir, const char *node, uint64_t crl_life_s, unsig
 	}
 	r = collect(&ca, node, list, &done);
 	*ret = (unsigned)sk_X509_REVOKED_num(list);
-	/* revoked already: once more, the last time may not have come to the end */
+	/* if they are revoked already it is done again: the last time may have been interrupted */
 	if (!r && !*ret && !done) {
 		r = bwl_fail(e, ENOENT, "%s has no certificate of this CA that is valid", node);
 		bwl_hint(e, "ls %.150s/issued", dir);
 	}
-	/* the CRL first: it is what refuses; then the copies, then the node's own folder */
+	/* the CRL first, because it is what refuses; then its copies, then the node's own folder */
 	if (!r && !(r = sign_crl(&ca, list, crl_life_s)) && !(r = write_crl(&ca, NULL)) &&
 	    !(r = spread_crl(&ca)) && !(r = bwl_pki_path(out, e, dir, "nodes", node, NULL))) {
 		snprintf(file, sizeof(file), "%s.pem", node);

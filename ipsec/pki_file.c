@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files of a PKI: written under another name, on disk before they are renamed. */
+/* A PKI's files: written under another name, and synced before they are renamed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/err.h>
@@ -121,7 +121,7 @@ static int put(const char *path, mode_t mode, int (*write)(FILE *f, void *x), vo
 	FILE *f = NULL;
 	int fd, r;
 
-	/* hidden: charon and swanctl skip it when it is left over */
+	/* hidden: if it is left over, charon and swanctl skip it */
 	snprintf(tmp, sizeof(tmp), "%s", path);
 	memmove(strrchr(tmp, '/') + 2, strrchr(tmp, '/') + 1, strlen(strrchr(tmp, '/')));
 	strrchr(tmp, '/')[1] = '.';
@@ -186,7 +186,7 @@ static int got(FILE *f, const char *path, const void *x, struct bwl_err *e)
 	return x ? 0 : bwl_pki_failed(e, path);
 }
 
-/* A key with a passphrase is refused, never asked about at a terminal. */
+/* A key with a passphrase is refused; nobody is asked for it at a terminal. */
 static int no_passphrase(char *buf, int size, int rwflag, void *arg)
 {
 	(void)buf;

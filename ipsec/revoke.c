@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Connections, SAs and secrets out of charon, in a bounded time. */
+/* Removes connections, SAs and secrets from charon, within a bounded time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "ipsec/revoke.h"
 
-#define ROUNDS 3 /* an IKE_SA may come to be while its connection is unloaded */
+#define ROUNDS 3 /* an IKE_SA may appear while its connection is being unloaded */
 
 struct drop {
 	struct bwl_vici *v;
-	json_t *names; /* of connections; a set */
+	json_t *names; /* a set of connections' names */
 	bool all;
 	uint64_t deadline;
 	struct bwl_ipsec_drop *ret;
@@ -32,7 +32,10 @@ static uint64_t left(const struct drop *d)
 	return d->deadline > now ? d->deadline - now : 0;
 }
 
-/* One command within what is left of the time. What charon refuses is no error: it is not there. */
+/*
+ * Runs one command within the remaining time. If charon refuses it, the object does not exist: no
+ * error.
+ */
 static int order(struct drop *d, const char *command, json_t *args, unsigned *count)
 {
 	int r;
@@ -50,7 +53,7 @@ static json_t *unload_args(const char *name)
 	return json_pack("{s:s}", "name", name);
 }
 
-/* Without waiting for the other side's answer: it may be the one that was taken over. */
+/* Does not wait for the other side's answer: that may be the one that was taken over. */
 static json_t *terminate_args(const char *name)
 {
 	return json_pack("{s:s,s:s,s:s}", "ike", name, "force", "yes", "timeout", "-1");
@@ -97,7 +100,7 @@ static int on_sa(void *arg, json_t *msg)
 	return 0;
 }
 
-/* Names of ours that have an IKE_SA now. */
+/* Our names that have an IKE_SA now. */
 static int look(struct drop *d, json_t **ret)
 {
 	struct seen s = { d, json_object() };
@@ -139,7 +142,7 @@ static int on_conn(void *arg, json_t *msg)
 	return 0;
 }
 
-/* Preshared keys that `ipsec load` gave it (ppk-ID), and that no connection uses any more. */
+/* Unloads preshared keys that `ipsec load` loaded (ppk-ID) and that no connection uses any more. */
 static int credentials(struct drop *d)
 {
 	json_t *used = json_object(), *have = NULL, *id;
@@ -174,7 +177,7 @@ static int credentials(struct drop *d)
 	return r;
 }
 
-/* Everything of ours: what is loaded, and SAs of what is not any more. */
+/* Names everything of ours: what is loaded, and SAs of what no longer is. */
 static int name_all(struct drop *d)
 {
 	json_t *conns = NULL, *sas = NULL, *name;
@@ -197,8 +200,8 @@ static int name_all(struct drop *d)
 }
 
 /*
- * charon hangs. It performs what is written into its socket now when it continues, even long after
- * we are gone: it must not continue with what was revoked.
+ * charon hangs. When it continues it performs what is written into its socket now, even long after
+ * we are gone: it must not go on with what was revoked.
  */
 static void post(struct drop *d)
 {

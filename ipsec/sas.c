@@ -48,7 +48,7 @@ static void fill_child(struct bwl_ipsec_child *x, const json_t *o)
 	x->bytes_out = bwl_vici_number(o, "bytes-out");
 }
 
-/* The additional ones (RFC 9370) are ake1 to ake7, from charon 6.0 on. */
+/* The additional exchanges (RFC 9370) are ake1 to ake7, since charon 6.0. */
 static void fill_ke(struct bwl_ipsec_sa *x, const json_t *o)
 {
 	char more[8];

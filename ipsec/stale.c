@@ -40,7 +40,7 @@ static bool is_identity(const char *wanted, const char *has)
 	return strpbrk(wanted, "=*%:") || !strcmp(wanted, has);
 }
 
-/* An incomplete SA has fewer fields: it will be checked the next time. */
+/* An incomplete SA has fewer fields: it is checked the next time. */
 static bool is_stale(const struct bwl_ipsec_sa *x, json_t *conn)
 {
 	const char *remote = json_string_value(
@@ -68,7 +68,7 @@ static int end(struct bwl_vici *v, uint64_t unique, struct bwl_err *e)
 	args = json_pack("{s:s,s:s,s:s}", "ike-id", id, "force", "yes", "timeout", "-1");
 	r = bwl_vici_call(v, "terminate", args, NULL, e);
 	json_decref(args);
-	return r == -EREMOTEIO ? 0 : r; /* it has gone meanwhile */
+	return r == -EREMOTEIO ? 0 : r; /* it is gone meanwhile */
 }
 
 int bwl_ipsec_end_stale(struct bwl_vici *v, json_t *tree, unsigned *ret, struct bwl_err *e)

@@ -27,7 +27,7 @@ struct bwl_track {
 	struct peer_sas **peers, **dirty; /* [room] */
 	uint32_t npeers, ndirty, room;
 	struct bwl_xfrm_policy
-		*dev; /* policies in a device that drop all, or let out in the clear */
+		*dev; /* policies in a device that drop everything, or let cleartext out */
 	uint32_t ndev;
 	uint32_t stamp; /* of the current or last dump */
 	bool unsure;
@@ -56,7 +56,7 @@ static int grow(struct bwl_track *t)
 	return 0;
 }
 
-/* For an id that belongs to no peer: NULL and 0. */
+/* *ret is NULL, and the result 0, for an id that belongs to no peer. */
 static int peer_of(struct bwl_track *t, uint32_t id, struct peer_sas **ret)
 {
 	*ret = id && id < t->max_peers ? t->by_id[id] : NULL;
@@ -218,10 +218,10 @@ static void remove_policy(struct bwl_xfrm_policy *all, uint32_t *n, uint32_t ind
 	if (!p)
 		return;
 	(*n)--;
-	*p = p[*n - (p - all)]; /* the last takes its place */
+	*p = p[*n - (p - all)]; /* the last one takes its place */
 }
 
-/* A device knows no if_id: whose policy it is does not matter. */
+/* A device does not know if_id, so it does not matter whose policy it is. */
 static int device_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 {
 	const struct bwl_xfrm_policy *p = &m->policy;
@@ -245,7 +245,7 @@ static bool drops_rest(const struct bwl_track *t, uint32_t ifindex)
 		if (t->dev[i].offload_ifindex != ifindex)
 			continue;
 		if (!t->dev[i].block)
-			return false; /* whether before or after them: it does not matter */
+			return false; /* whether it comes before or after them does not matter */
 		has[t->dev[i].sel_src.family == AF_INET6] = true;
 	}
 	return has[0] && has[1];
@@ -269,7 +269,7 @@ static void flush(struct bwl_track *t, bool sas, uint8_t proto)
 	}
 }
 
-/* Returns 0 when there is no such thing (left). */
+/* Returns 0 also if the object does not exist (any more). */
 static int one_news(struct bwl_track *t, struct peer_sas *s, const struct bwl_xfrm_msg *m)
 {
 	struct bwl_xfrm_sa *sa;
@@ -282,7 +282,7 @@ static int one_news(struct bwl_track *t, struct peer_sas *s, const struct bwl_xf
 		sa = find_sa(s, &m->sa);
 		if (sa) {
 			s->nsa--;
-			*sa = sa[s->nsa - (sa - s->sa)]; /* the last takes its place */
+			*sa = sa[s->nsa - (sa - s->sa)]; /* the last one takes its place */
 		}
 		return 0;
 	case BWL_XFRM_POLICY:
@@ -310,7 +310,7 @@ int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 		return 0;
 	case BWL_XFRM_POLICY_FLUSH:
 		flush(t, false, 0);
-		bwl_track_lost(t); /* of one type of policies: the dump tells what is left */
+		bwl_track_lost(t); /* only one type was flushed: the dump shows the rest */
 		return 0;
 	case BWL_XFRM_SA:
 	case BWL_XFRM_SA_GONE:
@@ -322,7 +322,10 @@ int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 		id = m->policy.peer;
 		r = device_news(t, m);
 	}
-	/* On a plain interface the end of an inbound SA does not say whose it was. */
+	/*
+	 * With a plain interface the message about the end of an inbound SA does not say whose it
+	 * was.
+	 */
 	if (!id && m->kind == BWL_XFRM_SA_GONE && m->sa.if_id == BWL_TUN_IF_ID)
 		bwl_track_lost(t);
 	if (!r)
@@ -371,7 +374,7 @@ void bwl_track_dump_end(struct bwl_track *t)
 	t->unsure = false;
 }
 
-/* The flags first where they close: one store. Last where they open. */
+/* When closing, the flags are written first, in one store. When opening, they are written last. */
 static void close_entry(struct bwl_tunnel *e, const struct bwl_track_verdict *v)
 {
 	if (e->flags & ~v->flags)
@@ -408,7 +411,7 @@ static bool is_same(const struct bwl_track_verdict *a, const struct bwl_track_ve
 	       bwl_xfrm_addr_is(&a->other, &b->other);
 }
 
-/* What only the device and the ports can say. */
+/* What depends on the device and the ports. */
 static void judge_device(const struct bwl_track *t, const struct peer_sas *s,
 			 struct bwl_track_verdict *v)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Conditions beside SA and policy for XDP to carry a peer of path offload: a host port where our
- * program runs in the driver and sees VLAN tags, an uplink whose driver sends redirected frames,
- * and the MAC of the next hop. Queried from the kernel each time, because they may change
+ * Conditions, besides SA and policy, under which XDP carries a peer of path offload: a host port
+ * where our program runs in the driver and sees VLAN tags, an uplink whose driver sends redirected
+ * frames, and the next hop's MAC. Queried from the kernel each time, because they may change
  * independently.
  */
 #include <errno.h>
@@ -55,7 +55,7 @@ int bwl_track_ways_add(struct bwl_track_ways *w, uint32_t id, const struct bwl_x
 	return 0;
 }
 
-/* Ports where XDP runs in the driver: those that carry, and those that send. */
+/* Ports where XDP runs in the driver: the ones that carry, and the ones that send. */
 static void look_at_ports(const struct bwl_pins *p, uint64_t *ret_host, uint64_t *ret_uplink)
 {
 	struct bwl_netdev_xdp x;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The loop: policy in force and the kernel's news into the table, the table into the pins. */
+/*
+ * The loop: it puts the policy in force and the kernel's news into the table, and the table into
+ * the pins.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -14,30 +17,29 @@
 #include "track.h"
 
 #define POLICY_MS 200                /* how often the policy's number is checked */
-#define DUMP_NS (60 * 1000000000ULL) /* a full look, whatever the news say */
+#define DUMP_NS (60 * 1000000000ULL) /* how often everything is read anew, despite the news */
 #define WAYS_NS 1000000000ULL        /* how often ports and next hops are checked */
-#define RETRY_NS 1000000000ULL       /* after one that failed */
-#define READS 256                    /* news of one step: the policy is looked at in between */
-#define STEP_RETRY_NS                                                                              \
-	100000000L          /* after a step that failed (no memory, a dump that was disturbed) */
-#define STEPS_FAILED 20     /* consecutive failures, after which everything is reopened */
-#define READS_OF_LOOK 65536 /* more than the socket holds */
+#define RETRY_NS 1000000000ULL       /* after a failed dump */
+#define READS 256                    /* news per step: in between, the policy is checked */
+#define STEP_RETRY_NS 100000000L     /* after a failed step (no memory, or a disturbed dump) */
+#define STEPS_FAILED 20              /* consecutive failures, after which everything is reopened */
+#define READS_OF_LOOK 65536          /* more than the socket holds */
 
 struct bwl_tracker {
 	struct bwl_pins *pins;
 	struct bwl_track *track;
-	struct bwl_track_ways *ways; /* of the policy that the table has */
+	struct bwl_track_ways *ways; /* of the policy that is in the table */
 	bool dry_run;
 	uint64_t next_ways_ns;
 	struct bwl_xfrm_news *news;
 	int lock;
-	struct stat maps; /* what the pins were when they were opened */
+	struct stat maps; /* identifies the pins that were opened */
 	uint64_t next_dump_ns;
-	uint32_t slot, generation; /* of the policy that the table has */
+	uint32_t slot, generation; /* of the policy that is in the table */
 	bool has_policy;
 };
 
-/* Two trackers would not disagree for long, but both would count and report. */
+/* Two trackers would soon agree again, but both would count and report. */
 static int lock_one(struct bwl_tracker *r, struct bwl_err *e)
 {
 	char path[sizeof(r->pins->dir) + 32];
@@ -62,7 +64,7 @@ static int stat_maps(const struct bwl_tracker *r, struct stat *st)
 	return stat(path, st);
 }
 
-/* After detach or an upgrade to other maps nothing reads what is written here. */
+/* After a detach, or an upgrade to other maps, nothing reads what is written here. */
 static int check_pins(const struct bwl_tracker *r, struct bwl_err *e)
 {
 	struct stat st;
@@ -88,7 +90,7 @@ static bool has_remote(const struct bwl_gen *g, const struct bwl_peer *p, struct
 	return true;
 }
 
-/* By which device cleartext for the peer would go to a device that encrypts. */
+/* The device to which cleartext for the peer would go, for a device that encrypts. */
 static uint32_t uplink_of(const struct bwl_pins *p, const struct bwl_gen *g,
 			  const struct bwl_peer *x)
 {
@@ -98,7 +100,9 @@ static uint32_t uplink_of(const struct bwl_pins *p, const struct bwl_gen *g,
 									    : 0;
 }
 
-/* Path xfrm is known at once; for path offload the next check of the ports decides. */
+/*
+ * For path xfrm the result is known at once; for path offload the next check of the ports decides.
+ */
 static int read_way(struct bwl_tracker *r, const struct bwl_gen *g, const struct bwl_peer *x,
 		    uint32_t id, const struct bwl_xfrm_addr *remote)
 {
@@ -148,7 +152,7 @@ static bool is_current(const struct bwl_tracker *r)
 	       *(const volatile __u32 *)&r->pins->ctl->generation == r->generation;
 }
 
-/* Until what was read is what holds: a policy may be applied meanwhile. */
+/* Repeated until what was read is what holds: a policy may be applied meanwhile. */
 static int read_policy(struct bwl_tracker *r, struct bwl_err *e)
 {
 	struct bwl_gen none = { 0 }, g;
@@ -185,11 +189,14 @@ static int on_dump(const struct bwl_xfrm_msg *m, void *arg)
 
 static int on_news(const struct bwl_xfrm_msg *m, void *arg)
 {
-	on_dump(m, arg); /* what failed makes a dump due */
+	on_dump(m, arg); /* an error makes a dump due */
 	return 0;
 }
 
-/* Everything that waits. -EAGAIN is the end; what was lost or not understood makes a dump due. */
+/*
+ * Reads all waiting news. -EAGAIN means the end. News that were lost or not understood make a dump
+ * due.
+ */
 static int drain(struct bwl_tracker *r, bool settle, struct bwl_err *e)
 {
 	int err = 0, reads;
@@ -220,13 +227,13 @@ static int look(struct bwl_tracker *r, struct bwl_err *e)
 		return err == -ENOMEM ? bwl_fail(e, ENOMEM, "out of memory") : err;
 	}
 	bwl_track_dump_end(r->track);
-	r->has_policy = false; /* uplinks may be others by now */
+	r->has_policy = false; /* the uplinks may have changed */
 	r->next_dump_ns += DUMP_NS - RETRY_NS;
-	/* News that are older than the dump must not be the last word on anything. */
+	/* News from before the dump must not have the last word on anything. */
 	return drain(r, false, e);
 }
 
-/* The map's statements about devices are valid while they are tracked, and a little longer. */
+/* What the map says about devices counts only while it is tracked, and a little longer. */
 static void believe(struct bwl_tracker *r, bool yes)
 {
 	if (!r->dry_run)
@@ -255,7 +262,7 @@ int bwl_tracker_open(struct bwl_pins *pins, bool dry_run, bwl_track_fn fn, void 
 		err = bwl_fail(e, ENOMEM, "out of memory");
 	if (!err && bwl_track_ways_new(&r->ways))
 		err = bwl_fail(e, ENOMEM, "out of memory");
-	if (!err) /* before the first look: no SA falls between */
+	if (!err) /* before the first dump, so that no SA is missed */
 		err = bwl_xfrm_news_open(&r->news, e);
 	if (!err)
 		err = read_policy(r, e);
@@ -288,7 +295,7 @@ const struct bwl_track *bwl_tracker_track(const struct bwl_tracker *r)
 	return r->track;
 }
 
-/* Waits a little for news. Whatever fails, what is known is written. */
+/* Waits a little for news. Whatever fails, what is known gets written. */
 static int step(struct bwl_tracker *r, struct bwl_err *e)
 {
 	struct pollfd p = { .fd = bwl_xfrm_news_fd(r->news), .events = POLLIN };
@@ -310,7 +317,7 @@ static int step(struct bwl_tracker *r, struct bwl_err *e)
 		err = look(r, e);
 	if (!err && bwl_now_ns() >= r->next_ways_ns)
 		err = look_at_ways(r, e);
-	/* What opened by a policy that is no longer the one in force closes in the same step. */
+	/* What was opened by a policy that is no longer in force is closed in the same step. */
 	do {
 		if (!err && !is_current(r))
 			err = read_policy(r, e);

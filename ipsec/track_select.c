@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which SA the kernel would use for a peer, and whether it may. The kernel takes an SA that has
- * the template's addresses, protocol, mode and reqid (and SPI where it has one); anything that
- * does not fit costs packets there. What is judged here is what would not be lost but be wrong.
+ * Which SA the kernel would use for a peer, and whether it may. The kernel uses an SA that has the
+ * template's addresses, protocol, mode and reqid (and SPI, if the template has one); if nothing
+ * fits the packets are lost. What is judged here would not be lost, but would be wrong.
  */
 #include <linux/xfrm.h>
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ struct judge {
 	const struct bwl_xfrm_addr *remote;
 	uint64_t now_s;
 	struct bwl_track_verdict *ret;
-	uint64_t newest_s; /* of the outbound SAs to be used */
+	uint64_t newest_s; /* of the outbound SAs that would be used */
 	bool any;
 };
 
@@ -52,7 +52,7 @@ static bool is_inbound(const struct judge *j, const struct bwl_xfrm_sa *sa)
 	return bwl_xfrm_addr_is(&sa->src, j->remote);
 }
 
-/* ESP that hides and protects, not run out. Says why not. */
+/* Tunnel ESP that encrypts and authenticates, and is not expired. Otherwise says why not. */
 static enum bwl_track_why quality(const struct judge *j, const struct bwl_xfrm_sa *sa)
 {
 	if (!sa->keyed || !bwl_xfrm_sa_alive(sa, j->now_s))
@@ -77,13 +77,16 @@ static void take(struct judge *j, const struct bwl_xfrm_policy *p, const struct 
 
 	if (p->offload == BWL_OFFLOAD_PACKET &&
 	    (!packet || sa->offload_ifindex != p->offload_ifindex))
-		return; /* the kernel looks for one in the policy's device */
+		return; /* the kernel only uses one in the policy's device */
 	if (packet && p->offload != BWL_OFFLOAD_PACKET) {
-		/* cleartext for a device that has no rule to encrypt it */
+		/* the device would get cleartext, and has no rule to encrypt it */
 		say(j, BWL_TRACK_HALF_OFFLOAD, NULL);
 		return;
 	}
-	/* Of several (a rekey) the newest is shown; what counts holds for every one of them. */
+	/*
+	 * If there are several (during a rekey) the newest is shown; the other properties must hold
+	 * for each.
+	 */
 	if (!j->any || sa->life.add_s >= j->newest_s) {
 		v->spi_out = sa->spi;
 		j->newest_s = sa->life.add_s;
@@ -120,7 +123,7 @@ static void outbound_sas(struct judge *j)
 }
 
 /*
- * Every outbound policy has to demand a tunnel to the peer: which one matches is a packet's affair.
+ * Every outbound policy must demand a tunnel to the peer, because any of them may match a packet.
  */
 static void outbound_policies(struct judge *j)
 {
@@ -150,10 +153,10 @@ static void outbound_policies(struct judge *j)
 }
 
 /*
- * The kernel decrypts with every SA that it has, whatever the outer source, and the result bears
- * only the peer's id. So an SA that would accept another DPU's packets, or anybody's, closes the
- * way in, even beside good ones, until it is gone. If the kernel does not report the direction, an
- * SA with two foreign addresses may be either.
+ * The kernel decrypts with every SA that it has, whatever the outer source is, and the result
+ * carries only the peer's id. So an SA that would accept another DPU's packets, or anybody's,
+ * closes the way in until it is gone, even beside good ones. If the kernel does not report the
+ * direction, an SA with two foreign addresses may be either.
  */
 static bool taints(const struct judge *j, const struct bwl_xfrm_sa *sa)
 {

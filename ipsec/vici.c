@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * VICI over charon's socket. Nothing here waits without a deadline: a charon that hangs (or is
- * stopped) must not block a revocation.
+ * VICI over charon's socket. Nothing here waits without a deadline: a hanging (or stopped) charon
+ * must not block a revocation.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ struct bwl_vici {
 	bool broken;
 	uint64_t timeout_ns;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	uint8_t *in; /* what has come of the packet being read, its length in front */
+	uint8_t *in; /* received bytes of the current packet, with its length in front */
 	size_t have, room;
 	uint8_t *out; /* commands to post */
 	size_t out_len;
@@ -35,7 +35,7 @@ static uint64_t mono_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
 }
 
-/* Until the socket is ready or the deadline has come: 1, 0, or -errno. */
+/* Waits until the socket is ready (1) or the deadline is over (0); or -errno. */
 static int ready(struct bwl_vici *v, short events, uint64_t deadline)
 {
 	struct pollfd p = { .fd = v->fd, .events = events };
@@ -74,8 +74,7 @@ static int connect_by(struct bwl_vici *v, uint64_t deadline)
 	memcpy(a.sun_path, v->path, sizeof(a.sun_path));
 	while (connect(v->fd, (struct sockaddr *)&a, sizeof(a))) {
 		/*
-		 * EAGAIN: the queue of a charon that accepts nothing is full; poll cannot wait for
-		 * it
+		 * EAGAIN: charon accepts nothing and its queue is full; poll cannot wait for that
 		 */
 		if (errno != EAGAIN && errno != EINTR)
 			return errno;
@@ -93,7 +92,7 @@ int bwl_vici_open(const char *socket_path, uint64_t timeout_ns, struct bwl_vici 
 	struct bwl_vici *v;
 	int r;
 
-	/* swanctl's way to write it */
+	/* swanctl's notation */
 	if (!strncmp(path, "unix://", 7))
 		path += 7;
 	if (strlen(path) >= sizeof(v->path))
@@ -161,8 +160,9 @@ int bwl_vici_add(struct bwl_vici *v, const char *command, json_t *args)
 }
 
 /*
- * All at once, and with room for all: a small packet occupies far more of a socket's buffer than
- * its length, and of a thousand that are sent one by one some 250 fit (Linux 6.18).
+ * Sends everything at once, with room for everything: a small packet occupies far more of a
+ * socket's buffer than its length; of a thousand that are sent one by one some 250 fit (Linux
+ * 6.18).
  */
 int bwl_vici_post(struct bwl_vici *v)
 {
@@ -177,7 +177,7 @@ int bwl_vici_post(struct bwl_vici *v)
 		return -errno;
 	if ((size_t)n == v->out_len)
 		return bwl_linger(v->fd);
-	/* half a command would be the beginning of the next */
+	/* half a command would become the beginning of the next one */
 	shutdown(v->fd, SHUT_WR);
 	return -EAGAIN;
 }
@@ -209,7 +209,7 @@ static int send_by(struct bwl_vici *v, enum bwl_vici_op op, const char *name, js
 	return r;
 }
 
-/* Room for `want` bytes from the start of the packet. */
+/* Makes room for `want` bytes from the packet's start. */
 static int make_room(struct bwl_vici *v, size_t want, struct bwl_err *e)
 {
 	uint8_t *grown;
@@ -224,7 +224,10 @@ static int make_room(struct bwl_vici *v, size_t want, struct bwl_err *e)
 	return 0;
 }
 
-/* -ETIMEDOUT leaves the connection as it is, and what has come stays for the next call. */
+/*
+ * After -ETIMEDOUT the connection can still be used, and what was received is kept for the next
+ * call.
+ */
 static int receive_by(struct bwl_vici *v, const char *what, uint64_t deadline,
 		      struct bwl_vici_packet *ret, struct bwl_err *e)
 {
@@ -270,7 +273,7 @@ static int receive_by(struct bwl_vici *v, const char *what, uint64_t deadline,
 	return r;
 }
 
-/* The answer to a request or registration; events before it go to fn, or nowhere. */
+/* Waits for the answer to a request or registration. Events before it go to fn, or are dropped. */
 static int answer_by(struct bwl_vici *v, const char *what, const char *event,
 		     int (*fn)(void *arg, json_t *msg), void *arg, uint64_t deadline,
 		     struct bwl_vici_packet *ret, struct bwl_err *e)

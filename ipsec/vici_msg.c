@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* VICI packets from and to trees. No I/O: what a stranger sends is decoded here, and fuzzed. */
+/* VICI packets from and to trees. No I/O: foreign input is decoded here, and fuzzed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "ipsec/vici.h"
 
-/* Elements of a message; lengths of values are two bytes, most significant first. */
+/* Elements of a message. Lengths of values have two bytes, most significant first. */
 enum element { SECTION = 1, SECTION_END, VALUE, LIST, ITEM, LIST_END };
 
 #define MAX_DEPTH 16 /* charon's messages have up to five levels */
@@ -139,7 +139,7 @@ struct in {
 	const uint8_t *at, *end;
 };
 
-/* The next n bytes; NULL when there are not so many. */
+/* The next n bytes; NULL if there are fewer. */
 static const uint8_t *take(struct in *in, size_t n)
 {
 	const uint8_t *p = in->at;
@@ -160,7 +160,7 @@ static const uint8_t *take_sized(struct in *in, unsigned bytes_of_size, size_t *
 	return take(in, *ret_len);
 }
 
-/* Text as it is, anything else in hexadecimal. NULL: out of memory. */
+/* Text unchanged, anything else as hexadecimal. NULL: out of memory. */
 static json_t *text_of(const uint8_t *data, size_t len)
 {
 	json_t *s = memchr(data, 0, len) ? NULL : json_stringn((const char *)data, len);
@@ -179,7 +179,7 @@ static json_t *text_of(const uint8_t *data, size_t len)
 	return s;
 }
 
-/* Adds v, which it takes over, under the name; a second one of that name is left out. */
+/* Adds v under the name, and takes it over. A second value of that name is left out. */
 static bool add(json_t *section, const uint8_t *name, size_t len, json_t *v)
 {
 	json_t *key = v ? text_of(name, len) : NULL;
@@ -213,7 +213,7 @@ static const char *decode_list(struct in *in, json_t *list)
 	return "a list has no end";
 }
 
-/* One element of a section. NULL, or what is wrong. */
+/* Decodes one element of a section. Returns NULL, or what is wrong. */
 static const char *decode_element(struct in *in, uint8_t type, json_t *stack[], unsigned *depth)
 {
 	json_t *section = stack[*depth], *v;

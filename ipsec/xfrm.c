@@ -65,7 +65,7 @@ struct bwl_xfrm_news {
 	uint32_t buf[16384]; /* far above the largest message */
 };
 
-/* Room for the news of some thousand SAs: a rekey of all of them at once. */
+/* For the news of some thousand SAs: a rekey of all of them at once. */
 #define NEWS_BYTES (8 << 20)
 
 int bwl_xfrm_news_open(struct bwl_xfrm_news **ret, struct bwl_err *e)
@@ -91,7 +91,7 @@ int bwl_xfrm_news_open(struct bwl_xfrm_news **ret, struct bwl_err *e)
 		bwl_xfrm_news_close(n);
 		return no_xfrm(r, "watch the kernel's SAs", e);
 	}
-	/* with less room news are lost earlier, and noticed */
+	/* with less room news are lost sooner, which is noticed */
 	setsockopt(mnl_socket_get_fd(n->s), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 	*ret = n;
 	return 0;
@@ -160,7 +160,7 @@ int bwl_xfrm_default_get(struct bwl_xfrm_default *ret, struct bwl_err *e)
 	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
 	mnl_nlmsg_put_extra_header(h, sizeof(struct xfrm_userpolicy_default));
 	r = bwl_nl_talk(NETLINK_XFRM, h, read_default, ret);
-	if (r == -EINVAL) /* before 5.14: everything passes that no policy matches */
+	if (r == -EINVAL) /* before 5.14 packets that match no policy always pass */
 		return 0;
 	return r ? no_xfrm(r, "ask for the default IPsec policy", e) : 0;
 }

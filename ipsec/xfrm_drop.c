@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Removal of SAs and policies, without charon. */
+/* Removes SAs and policies, without charon. */
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/xfrm.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 #include "xfrm.h"
 
-#define ROUNDS 8       /* looks after what was made meanwhile */
+#define ROUNDS 8       /* looks for SAs that were made meanwhile */
 #define ONE_SEND 32768 /* bytes; below any socket's send buffer */
 
-/* Requests, one after the other. The kernel carries out all of a datagram before send() returns. */
+/* Requests in a row. The kernel performs all of a datagram's requests before send() returns. */
 struct pile {
 	bwl_xfrm_wanted wanted;
 	const void *arg;
@@ -21,7 +21,7 @@ struct pile {
 
 static struct nlmsghdr *put(struct pile *p, uint16_t type, size_t body, void **ret_body)
 {
-	size_t most = MNL_NLMSG_HDRLEN + MNL_ALIGN(body) + 128; /* header, body, few attributes */
+	size_t most = MNL_NLMSG_HDRLEN + MNL_ALIGN(body) + 128; /* header, body, a few attributes */
 	struct nlmsghdr *h;
 	char *more;
 
@@ -72,7 +72,10 @@ static int put_removal(struct pile *p, const struct bwl_xfrm_sa *sa)
 	return 0;
 }
 
-/* Without an SPI it is the kernel's own request for an SA: no key, no name to remove it by. */
+/*
+ * Without an SPI it is the kernel's own request for an SA: it has no key, and nothing to remove it
+ * by.
+ */
 static int put_sa(const struct bwl_xfrm_msg *m, void *arg)
 {
 	struct pile *p = arg;
@@ -96,7 +99,7 @@ static int put_policy(const struct bwl_xfrm_msg *m, void *arg)
 	struct nlmsghdr *h;
 	void *body;
 
-	/* socket policies have no direction of ours, and no if_id */
+	/* socket policies have none of our directions, and no if_id */
 	if (m->kind != BWL_XFRM_POLICY || !p->wanted(q->peer, p->arg) || !q->dir)
 		return 0;
 	h = put(p, XFRM_MSG_DELPOLICY, sizeof(*id), &body);
@@ -112,7 +115,7 @@ static int put_policy(const struct bwl_xfrm_msg *m, void *arg)
 	return 0;
 }
 
-/* The bytes of as many whole messages as go into one datagram. */
+/* The bytes of all whole messages that fit into one datagram. */
 static size_t slice(const struct pile *p, size_t from)
 {
 	size_t len = 0, next;
@@ -127,7 +130,8 @@ static size_t slice(const struct pile *p, size_t from)
 }
 
 /*
- * Answers are only errors (gone already), and the next pass shows what is left: they are not read.
+ * The only answers are errors (it is already gone), and the next pass shows what is left: they are
+ * not read.
  */
 static int send_all(const struct pile *p)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages of XFRM's netlink. Lengths are checked here; values are the kernel's. */
+/* XFRM's netlink messages. Lengths are checked here; values are the kernel's. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include "xfrm.h"
 
-/* Attributes and offload modes that the headers of Debian 12 may lack. */
+/* Attributes and offload modes that Debian 12's headers may lack. */
 #define ATTR_SA_DIR 33    /* XFRMA_SA_DIR, kernel 6.10: 1 in, 2 out */
-#define MOST_ICV_BITS 512 /* more is no cipher of ours */
+#define MOST_ICV_BITS 512 /* none of our ciphers has more */
 #define ATTRS 40
 #define OFFLOAD_PACKET 4 /* XFRM_OFFLOAD_PACKET, kernel 6.2 */
 
@@ -58,7 +58,7 @@ struct attrs {
 	const struct nlattr *at[ATTRS];
 };
 
-/* Not by mnl_attr_parse(): that reads up to three bytes on, and stops at what is malformed. */
+/* Not mnl_attr_parse(): it reads up to three bytes too far, and stops at malformed attributes. */
 static bool read_attrs(const struct nlmsghdr *h, size_t offset, struct attrs *x)
 {
 	const char *end = (const char *)h + h->nlmsg_len;
@@ -75,7 +75,7 @@ static bool read_attrs(const struct nlmsghdr *h, size_t offset, struct attrs *x)
 	return true;
 }
 
-/* The first n bytes of an attribute; false when it is missing or shorter. */
+/* The first n bytes of an attribute; false if it is missing or shorter. */
 static bool attr(const struct attrs *x, unsigned type, void *ret, size_t n)
 {
 	const struct nlattr *a = x->at[type];
@@ -112,7 +112,9 @@ static uint32_t peer_of(const struct attrs *x, uint32_t if_id)
 	return (m.m ? m.v : attr_u32(x, XFRMA_SET_MARK)) & BWL_MARK_ID;
 }
 
-/* Bytes of initialisation vector, and the multiple to which payload is padded (at least 4). */
+/*
+ * Bytes of the initialisation vector, and the multiple to which the payload is padded (at least 4).
+ */
 static const struct cipher {
 	const char *name;
 	uint8_t iv, block;
@@ -170,7 +172,10 @@ static void read_algorithms(const struct attrs *x, struct bwl_xfrm_sa *sa)
 	}
 	sa->keyed = true;
 	k = cipher(sa->alg);
-	/* A cipher that is not in the table does encrypt: nulls are few and have names. */
+	/*
+	 * A cipher that is not in the table does encrypt: null ciphers are few and have known
+	 * names.
+	 */
 	sa->encrypts = !k || k->encrypts;
 	if (!k || icv_bits > MOST_ICV_BITS)
 		return;
@@ -279,10 +284,13 @@ static int read_policy(const struct xfrm_userpolicy_info *u, const struct attrs 
 	return 0;
 }
 
-/* What a message consists of: a fixed header, attributes, and for what is gone an inner one. */
+/*
+ * The parts of a message: a fixed header, attributes, and in messages about removed objects an
+ * inner header.
+ */
 struct shape {
 	size_t header;
-	unsigned inner; /* attribute that holds what usually is the header; 0 none */
+	unsigned inner; /* the attribute that contains what is usually the header; 0: none */
 	enum bwl_xfrm_kind kind;
 };
 
@@ -336,7 +344,7 @@ static int read_body(const void *body, const struct attrs *x, struct bwl_xfrm_ms
 	struct xfrm_userpolicy_info policy;
 	struct xfrm_usersa_info sa;
 
-	/* copies: 64-bit members in a message are aligned to 4 only */
+	/* copied, because 64-bit members are aligned to only 4 bytes in a message */
 	if (ret->kind == BWL_XFRM_SA || ret->kind == BWL_XFRM_SA_GONE) {
 		memcpy(&sa, body, sizeof(sa));
 		return read_sa(&sa, x, &ret->sa);

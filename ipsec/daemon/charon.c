@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps charon at what the policy says. A separate process, not a thread beside the tracker: a
+ * Keeps charon in line with the policy. A separate process, not a thread beside the tracker: a
  * hanging charon must not keep the data plane from learning of SAs, and a reader of private keys
  * needs no right to write maps.
  */
@@ -19,7 +19,7 @@
 #include "ipsecd.h"
 
 #define TURN_NS 1000000000ULL
-#define MAX_WAIT_NS 60000000000ULL /* after a load that failed */
+#define MAX_WAIT_NS 60000000000ULL /* after failed loads */
 
 struct keep {
 	const struct ipsecd *d;
@@ -28,7 +28,7 @@ struct keep {
 	struct bwl_orphans *orphans;
 	struct bwl_view view;
 	struct bwl_policy *pol;
-	json_t *tree;                                   /* NULL: not made since something changed */
+	json_t *tree;                                   /* NULL: not made since the last change */
 	uint64_t policy_stamp, creds_stamp, maps_stamp; /* of what is loaded */
 	uint64_t retry_ns, wait_ns;
 	struct bwl_err told; /* the last error, reported once */
@@ -55,7 +55,7 @@ static uint64_t mix_file(uint64_t h, const char *path)
 	return mix(h, &st.st_mtim, sizeof(st.st_mtim));
 }
 
-/* Files that are renamed into place, as pki and rsync do it, change their folder. */
+/* Files that are renamed into place, as pki and rsync do, change their folder. */
 static uint64_t creds_stamp(const struct keep *k)
 {
 	static const char *const folders[] = {
@@ -71,7 +71,7 @@ static uint64_t creds_stamp(const struct keep *k)
 	return h;
 }
 
-/* Of ids, edits, revocations, and the sort of the tunnel device. */
+/* Covers ids, edits, revocations, and the kind of tunnel device. */
 static uint64_t maps_stamp(const struct keep *k)
 {
 	const struct bwl_pins *p = k->view.pins;
@@ -91,7 +91,7 @@ struct loaded {
 	const char *charon;
 };
 
-/* What was done, to one peer or, with the numbers, to all. */
+/* Reports what was done: to one peer or, with the numbers, to all. */
 static void say(struct keep *k, const char *what, const char *peer, const struct loaded *l)
 {
 	char when[BWL_TIME_BUF];
@@ -125,7 +125,7 @@ static void on_nudge(const char *peer, bool rekeyed, void *arg)
 	say(arg, rekeyed ? "rekeyed" : "asked", peer, NULL);
 }
 
-/* Of a charon before this one. */
+/* Removed an SA of an earlier charon. */
 static void on_removed(const struct bwl_xfrm_sa *sa, void *arg)
 {
 	struct keep *k = arg;
@@ -142,7 +142,7 @@ static bool has_sa(uint32_t id, void *arg)
 	       (*(const volatile __u8 *)&p->tunnel[id].flags & BWL_TUN_SA);
 }
 
-/* A file that is not in force yet is waited for. */
+/* Fails for a file that is not in force yet: it is read again later. */
 static int read_policy(struct keep *k)
 {
 	struct bwl_ipsec_numbers n = { 0 };
@@ -162,7 +162,7 @@ static int read_policy(struct keep *k)
 	return 0;
 }
 
-/* The tree by what holds now, and all of it into charon. */
+/* Makes the tree from what now holds, and loads all of it into charon. */
 static int load(struct keep *k, struct bwl_vici *v)
 {
 	struct bwl_ipsec_load_report rep = { 0 };
@@ -188,7 +188,7 @@ static int load(struct keep *k, struct bwl_vici *v)
 	return r;
 }
 
-/* What failed is tried again, less and less often while nothing changes. */
+/* What failed is tried again, at growing intervals while nothing changes. */
 static int load_when_due(struct keep *k, struct bwl_vici *v, bool changed, bool *did)
 {
 	uint64_t now = bwl_now_ns();
@@ -257,8 +257,7 @@ static int turn(struct keep *k, bool *did)
 	changed = policy != k->policy_stamp || creds != k->creds_stamp || maps != k->maps_stamp;
 	if (policy != k->policy_stamp || !k->pol)
 		r = read_policy(k);
-	if (r &&
-	    k->pol) { /* half written, or ahead: revocations and a new charon do not wait for it */
+	if (r && k->pol) { /* unreadable or not yet in force: other changes do not wait */
 		tell_file(k);
 		policy = k->policy_stamp;
 		r = 0;
@@ -278,7 +277,7 @@ static int turn(struct keep *k, bool *did)
 
 static void tell(struct keep *k, int r)
 {
-	if (r == -EAGAIN) /* waits after the reported error */
+	if (r == -EAGAIN) /* the error was reported: it waits */
 		return;
 	if (r && strcmp(k->told.text, k->err.text))
 		bwl_warn("%s", k->err.text);

@@ -64,7 +64,7 @@ static void catch_signals(void)
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
 	sigaction(SIGHUP, &a, NULL);
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), and the end */
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes an error of write(), which ends us */
 }
 
 static int wrong_use(const struct ipsecd *d, struct bwl_err *e)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's SAs into the pinned maps, always: ipsec/track.h, as bwlimitd does it. */
+/* Tracks the kernel's SAs in the pinned maps continuously, by ipsec/track.h, like bwlimitd. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include "ipsec/track_row.h"
