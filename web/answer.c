@@ -10,16 +10,16 @@
 
 #define SECOND 1000000000ULL
 #define MS 1000000ULL
-#define PATIENCE_NS (20 * SECOND) /* for a document */
+#define PATIENCE_NS (20 * SECOND) /* how long to wait for a document */
 #define OPENMETRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define PROMETHEUS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 struct request {
 	struct MHD_Connection *conn;
-	struct entry *entry; /* held since it waits for it, until it is answered; else NULL */
-	bool waits;          /* in w->waiting, and its connection suspended: both or neither */
+	struct entry *entry; /* held while the request waits, until its answer; else NULL */
+	bool waits;          /* it is in w->waiting and its connection is suspended: always both */
 	struct request *next;
-	bool openmetrics, gone; /* gone: he has hung up */
+	bool openmetrics, gone; /* gone: the client hung up */
 	uint64_t since_ns;      /* when it began to wait */
 };
 
@@ -90,7 +90,7 @@ static void wait_for(struct web *w, struct request *q, struct entry *e, uint64_t
 	MHD_suspend_connection(q->conn);
 }
 
-/* Waits where it has to be made first. */
+/* If it must be made first the request waits. */
 static enum MHD_Result give_entry(struct web *w, struct request *q, struct entry *e)
 {
 	uint64_t now_ns = bwl_now_ns();
@@ -190,7 +190,7 @@ static enum MHD_Result metrics(struct web *w, struct request *q)
 	return document(w, q, WEB_METRICS);
 }
 
-/* A page elsewhere may not even have it loaded, be it only to see how long that takes. */
+/* A page from elsewhere may not load it, not even to measure how long that takes. */
 static bool is_from_elsewhere(struct MHD_Connection *conn)
 {
 	const char *site = header(conn, "Sec-Fetch-Site"), *mode = header(conn, "Sec-Fetch-Mode");
@@ -233,8 +233,8 @@ enum MHD_Result answer_ask(struct web *w, struct MHD_Connection *conn, const cha
 		    header(conn, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
 	/*
-	 * A client that is answered at the first call, before its body arrives, is disconnected
-	 * after it.
+	 * A client that gets its answer on the first call, before its body has arrived, is
+	 * disconnected afterwards.
 	 */
 	if (!q && is_get && !has_body) {
 		q = bwl_must(calloc(1, sizeof(*q)));
@@ -263,7 +263,7 @@ enum MHD_Result answer_ask(struct web *w, struct MHD_Connection *conn, const cha
 	return r;
 }
 
-/* A connection that is suspended does not end: it does not wait. */
+/* Only called when it does not wait: a suspended connection does not end. */
 void answer_end(void **ctx)
 {
 	struct request *q = *ctx;

@@ -22,9 +22,9 @@
 #include "command.h"
 #include "whole.h"
 
-#define PART 32768UL             /* bytes of a packet */
-#define UNASKED_NS 3000000000ULL /* then a command that keeps running is ended */
-#define SILENT_NS 5000000000ULL  /* then it hangs: it prints a line each second */
+#define PART 32768UL             /* bytes of one packet */
+#define UNASKED_NS 3000000000ULL /* then a running command that nobody asks about is ended */
+#define SILENT_NS 5000000000ULL  /* then it hangs: it should print a line each second */
 
 enum {
 	OK = 200,
@@ -71,7 +71,7 @@ static unsigned of_failed(const char *text, size_t len)
 	return status_of(o);
 }
 
-/* The same without an exit code: documents begin with their version and kind. */
+/* The same if there is no exit code: a document begins with its version and kind. */
 static unsigned of_text(const char *text, size_t len)
 {
 	return len < 256 * 16 && memmem(text, len < 64 ? len : 64, "\"error\"", 7)
@@ -98,7 +98,7 @@ static int answer_of(const struct asker_conf *c, const char *question, const jso
 	return asking_command(c->commands, words, most, ret, ret_len, ret_exit, e);
 }
 
-/* Of a command that was killed there is a part, or nothing. */
+/* A killed command leaves only a part of a document, or nothing. */
 static int judge(const char *text, size_t len, struct bwl_err *e)
 {
 	if (whole_object(text, len))
@@ -143,13 +143,13 @@ static int answer(int fd, unsigned status, const char *text, size_t len)
 	return asker_answer(fd, status, text, len, 0);
 }
 
-/* A command that keeps running: the newest of its lines, each of which is a document. */
+/* A command that keeps running, and the newest of its lines, each of which is a document. */
 struct tap {
 	int fd;            /* -1: closed */
 	char *line, *part; /* NULL: none yet */
 	size_t line_len, part_len, room;
-	bool waits;        /* somebody, for the next line */
-	uint64_t asked_ns; /* when one was last asked for */
+	bool waits;        /* somebody waits for the next line */
+	uint64_t asked_ns; /* when a line was last asked for */
 };
 
 static void tap_close(struct tap *t)
@@ -171,7 +171,7 @@ static int tap_open(struct tap *t, const struct asker_conf *c, const char *quest
 	return t->fd < 0 ? -e->code : 0;
 }
 
-/* Keeps the last whole line of what came. */
+/* Keeps the last whole line of the new output. */
 static void tap_keep(struct tap *t)
 {
 	char *end = memrchr(t->part, '\n', t->part_len), *from;
@@ -190,7 +190,7 @@ static void tap_keep(struct tap *t)
 	t->part_len = left;
 }
 
-/* Reads what is there; negative: it has ended, or its output is too long. */
+/* Reads what is available. Negative: the command has ended, or its output is too long. */
 static int tap_read(struct tap *t)
 {
 	ssize_t n;
@@ -232,7 +232,7 @@ static int answer_line(int fd, struct tap *t)
 	return r;
 }
 
-/* Beside bwlimitd's socket of commands, by whose name the pins are known. */
+/* Reads a file beside bwlimitd's socket of commands, whose name tells which pins are used. */
 static int read_left(const struct asker_conf *c, const struct web_document *d, char **ret,
 		     size_t *ret_len, uint64_t *ret_age_ms, struct bwl_err *e)
 {
@@ -266,7 +266,7 @@ static int answer_left(const struct asker_conf *c, const struct web_document *d,
 	return asker_answer(fd, OK, text, len, age_ms);
 }
 
-/* A question: answered at once, or for a command that keeps running, with the next line. */
+/* Answers a question: at once, or, for a command that keeps running, with its next line. */
 static int take_question(const struct asker_conf *c, int fd, const char *question, struct tap *t)
 {
 	const struct web_document *d = how_of(c, question);
@@ -288,7 +288,7 @@ static int take_question(const struct asker_conf *c, int fd, const char *questio
 	return 0;
 }
 
-/* When a running command is ended, unless it prints something or is requested again before. */
+/* When a running command is ended, unless before that it prints something or is asked for again. */
 static uint64_t end_ns(const struct tap *t)
 {
 	return t->asked_ns + (t->waits ? SILENT_NS : UNASKED_NS);
@@ -322,7 +322,7 @@ static int tap_step(int fd, struct tap *t, bool readable)
 	return r;
 }
 
-/* Until the other side has gone. At most one command keeps running. */
+/* Runs until the other side has gone. At most one command keeps running. */
 static void answer_questions(const void *about, int fd)
 {
 	const struct asker_conf *c = about;
@@ -390,7 +390,7 @@ int asker_ask(struct asker *a, const char *question)
 	return send(a->fd, question, n, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)n ? 0 : -errno;
 }
 
-/* A packet has no more than the room for it: the head alone, then 32 KiB at most. */
+/* The caller has room for a whole packet: first the head alone, then at most 32 KiB each. */
 static ssize_t receive(struct asker *a, void *to, size_t room)
 {
 	ssize_t n = recv(a->fd, to, room, MSG_DONTWAIT);

@@ -7,7 +7,7 @@
 #include "export/prometheus.h"
 
 #define MS 1000000ULL
-#define FAILED_NS (1000 * MS) /* how long an error is given again */
+#define FAILED_NS (1000 * MS) /* for how long an error is given again */
 
 struct text *text_new(const char *bytes, size_t len)
 {
@@ -44,7 +44,7 @@ static bool has_query(const struct entry *e)
 	return strchr(e->question, '?');
 }
 
-/* The entry that was unrequested for the longest, and is not held. */
+/* The entry that nobody has requested for the longest time, and that is not held. */
 static struct entry *oldest(struct cache *c, const struct entry *but, bool queries_only)
 {
 	struct entry *x = NULL;

@@ -40,7 +40,7 @@ static pid_t start(const char *program, const char *conf, const json_t *argv, in
 	return r ? bwl_fail(e, ENOTCONN, "cannot run %s: %s", program, strerror(r)) : pid;
 }
 
-/* Until it has closed its end, its time is over, or its output is too long. */
+/* Until the command has closed its end, its time is over, or its output is too long. */
 static int hear(int fd, size_t most, char **ret, size_t *ret_len, struct bwl_err *e)
 {
 	uint64_t end_ns = bwl_now_ns() + PATIENCE_NS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See device.h. Before the process is sealed. */
+/* See device.h. Runs before the process is sealed. */
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>

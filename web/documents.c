@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See documents.h. How often: a command of bwlimit-ctl costs some ms of a CPU, so that all of them
- * together, while somebody looks, stay below 2 % of one (docs/api.md).
+ * See documents.h. The intervals: a command of bwlimit-ctl costs some ms of CPU time, so that all
+ * of them together, while somebody looks, stay below 2 % of a CPU (docs/api.md).
  */
 #include "documents.h"
 #include "bwl/agent.h"
@@ -26,7 +26,7 @@ static const struct asking_document node_asking[] = {
 	  .names = { "peer" },
 	  .options = { "class", "since", "until", "step" } },
 	{ .name = "history-peers", .words = { "history" } },
-	/* Of the newest alone: each is read whole, and a host chooses how many there are. */
+	/* Only the newest intervals: each is read whole, and a host decides how many there are. */
 	{ .name = "flows",
 	  .words = { "flows", "--since=30s", "--most=500" },
 	  .options = { "peer", "port" } },

@@ -6,7 +6,7 @@
 #include "guests.h"
 
 #define SECOND 1000000000ULL
-#define TAKES_NS (3 * SECOND) /* in which a reading client has taken something */
+#define TAKES_NS (3 * SECOND) /* a client that reads has taken something within this time */
 
 static void address_of(const struct sockaddr *from, uint8_t ret[16])
 {
@@ -15,7 +15,7 @@ static void address_of(const struct sockaddr *from, uint8_t ret[16])
 
 	memset(ret, 0, 16);
 	if (from->sa_family == AF_INET6)
-		memcpy(ret, &v6->sin6_addr, 8); /* somebody with one address of a /64 has all */
+		memcpy(ret, &v6->sin6_addr, 8); /* who has one address of a /64 has all */
 	else
 		memcpy(ret, &v4->sin_addr, 4);
 }
@@ -47,8 +47,8 @@ void guests_shut(struct guest *x)
 }
 
 /*
- * The client that has been without a request for the longest; if all the others have one, the one
- * that has read nothing of its answer for the longest; otherwise the newest, x.
+ * The client that has been without a request for the longest time. If all others have one: the one
+ * that has read nothing of its answer for the longest. Otherwise the newest, x.
  */
 static struct guest *laziest(struct guests *g, struct guest *x, bool of_address, uint64_t now_ns)
 {

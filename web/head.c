@@ -20,7 +20,10 @@ static bool is_port(const char *s, unsigned port)
 	return !*s || !strcmp(s, want);
 }
 
-/* The address, without the brackets of IPv6: a string is one of few ways to write it. */
+/*
+ * Is it this address, without IPv6's brackets? Compared as addresses: one can be written in several
+ * ways.
+ */
 static bool is_address(const char *text, size_t len, const struct sockaddr *at)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)at;

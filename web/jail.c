@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See jail.h. A list of what is allowed; all else, what later kernels bring too, is not. */
+/*
+ * See jail.h. A list of allowed system calls; everything else is forbidden, including what later
+ * kernels add.
+ */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -22,9 +25,9 @@
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(member))
 #define RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
 #define NO (SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA))
-/* Leaves the number loaded. */
+/* Keeps the number loaded if it does not match. */
 #define ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), RETURN(SECCOMP_RET_ALLOW)
-/* Its third argument is a protection: nothing that may be executed. Little-endian. */
+/* The third argument is a protection: executable memory is refused. Little-endian. */
 #define ALLOW_DATA(name)                                                                           \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4), LOAD(args[2]),                      \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1), RETURN(NO),                 \
@@ -64,8 +67,8 @@ static const struct sock_filter allowed[] = {
 	ALLOW(restart_syscall),
 	ALLOW(rt_sigreturn),
 	ALLOW(rt_sigprocmask),
-	ALLOW(sigaltstack), /* sanitizers ask for it */
-#ifdef SYS_poll             /* x86-64 has the older ones as well */
+	ALLOW(sigaltstack), /* sanitizers use it */
+#ifdef SYS_poll             /* x86-64 also has the older ones */
 	ALLOW(poll),
 	ALLOW(epoll_wait),
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See keeper.h. Its answer is the texts one after the other, each with its NUL; empty: none. */
+/* See keeper.h. The answer is the texts in a row, each ending with a NUL; empty: there is none. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bwlimit-web: files are read and processes started first; then it is sealed, and serves. */
+/* bwlimit-web: reads files and starts processes first; then it is sealed, and serves. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 		return r;
 	signal(SIGPIPE, SIG_IGN);
 	json_object_seed(0); /* reads a file */
-	/* Before anything of the network is there: what asks knows nothing of it. */
+	/* Started before anything of the network exists: the askers get nothing of it. */
 	r = 0;
 	for (unsigned i = 0; !r && i < WEB_ASKERS; i++)
 		r = asker_start(&o.asker, &w.asker[i], &e);

@@ -74,7 +74,7 @@ static bool is_any(const struct sockaddr_storage *at)
 	       (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) && !v6->sin6_addr.s6_addr32[3]);
 }
 
-/* The program beside this one, or where it is installed. */
+/* The program beside this one, or in its installed place. */
 static const char *find_ctl(void)
 {
 	static char path[PATH_MAX];

@@ -43,7 +43,7 @@ static int read_file(struct page *p, int dir, const char *lead, const char *name
 	int r;
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || !type)
-		return 0; /* a folder, a link, or of no sort that a page has */
+		return 0; /* a folder, a link, or a type that a page does not have */
 	if (p->n == PAGE_FILES ||
 	    snprintf(f->path, sizeof(f->path), "%s%s", lead, name) >= (int)sizeof(f->path))
 		return bwl_fail(e, EFBIG, "%s%s: at most %u files, with names of %zu characters",

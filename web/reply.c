@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What answers and streams have in common: whose they are, what is meant, the headers. See web.h.
- */
+/* What answers and streams share: whose they are, what is requested, the headers. See web.h. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,9 @@ bool reply_has_gone(struct MHD_Connection *conn)
 	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLRDHUP));
 }
 
-/* Headers of every answer for browsers: nothing but this page, from nowhere but here. */
+/*
+ * Headers of every answer, for browsers: they may load only this page's parts, and only from here.
+ */
 static const char *const always[][2] = {
 	{ "Content-Security-Policy",
 	  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

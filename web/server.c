@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The server's loop: libmicrohttpd, the askers, and waiting requests. See web.h. */
+/* The server's loop: libmicrohttpd, the askers, and the waiting requests. See web.h. */
 #include <gnutls/abstract.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,7 +14,7 @@
 #include "web.h"
 
 #define TICK_MS 250
-#define HEAD_BYTES 16384 /* of a connection: the request's head and the answer's */
+#define HEAD_BYTES 16384 /* per connection, for the heads of request and answer */
 #define USER_TIMEOUT_MS 30000U
 
 static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
@@ -80,7 +80,7 @@ static struct MHD_Daemon *start(struct web *w)
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
 		MHD_OPTION_NOTIFY_COMPLETED, on_end, w,
-		/* what follows is of TLS; an array cannot have the callback */
+		/* what follows is for TLS; an array of options cannot hold the callback */
 		w->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, BWL_TLS_PRIORITIES,
 		MHD_OPTION_HTTPS_CERT_CALLBACK, bwl_tls_no_certificate,
 		MHD_OPTION_END);
@@ -103,7 +103,7 @@ int web_open(struct web *w, const struct web_conf *c, struct bwl_err *e)
 	return bwl_hint(e, "the address is one of this machine, and nobody else listens there");
 }
 
-/* Lines and the room before them are taken out of JSON, where they mean nothing; in place. */
+/* Removes line breaks and indentation from JSON, where they mean nothing; in place. */
 static size_t one_line(char *text, size_t len)
 {
 	size_t n = 0;
@@ -119,7 +119,7 @@ static size_t one_line(char *text, size_t len)
 	return n;
 }
 
-/* Our own metrics behind those of bwlimit-ctl. */
+/* Appends our own metrics to those of bwlimit-ctl. */
 static char *add_ours(const struct web *w, char *text, uint32_t *len)
 {
 	size_t n = strlen(w->metrics);
@@ -174,14 +174,14 @@ static int step(struct web *w, struct bwl_err *e)
 	stream_step(w, now_ns);
 	answer_wake(w, now_ns);
 	guests_look(&w->guests, now_ns);
-	MHD_run(w->daemon); /* requests that continue */
-	/* Stop waiting for clients that have gone. */
+	MHD_run(w->daemon); /* runs resumed requests */
+	/* Stop waiting on behalf of clients that have gone. */
 	for (unsigned i = 0; !r && i < WEB_ASKERS; i++)
 		r = ask(w, i);
 	return r ? bwl_fail(e, EPIPE, "the process that asks has ended") : 0;
 }
 
-/* Should it continue? */
+/* Reads a signal. Should the server continue? */
 static bool heed(struct web *w, int fd)
 {
 	struct signalfd_siginfo s;
@@ -211,7 +211,7 @@ int web_run(struct web *w, int signal_fd, struct bwl_err *e)
 		poll(p, 3 + WEB_ASKERS, (int)ms);
 		r = step(w, e);
 		if (!r &&
-		    p[2].revents & (POLLHUP | POLLERR)) /* POLLIN is set, too, where it has ended */
+		    p[2].revents & (POLLHUP | POLLERR)) /* POLLIN is also set when it has ended */
 			r = bwl_fail(e, EPIPE, "the process that reads the certificate has ended");
 	}
 	return r;
@@ -219,7 +219,7 @@ int web_run(struct web *w, int signal_fd, struct bwl_err *e)
 
 void web_close(struct web *w)
 {
-	/* A daemon whose connections are suspended cannot be stopped: libmicrohttpd aborts. */
+	/* A daemon with suspended connections cannot be stopped: libmicrohttpd aborts. */
 	w->stops = true;
 	answer_wake(w, UINT64_MAX);
 	stream_stop(w);

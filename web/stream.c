@@ -24,18 +24,18 @@ static const char tail[] = "}\n\n";
 
 struct subscription {
 	struct entry *entry; /* held */
-	uint64_t version;    /* that was sent */
+	uint64_t version;    /* the version that was sent */
 	uint64_t sent_ns;
 };
 
 struct stream {
 	struct web *web;
 	struct MHD_Connection *conn;
-	bool waits, gone; /* suspended; he has hung up */
+	bool waits, gone; /* waits: suspended; gone: the client hung up */
 	uint64_t every_ns, said_ns;
 	unsigned n;
 	struct subscription subscription[SUBSCRIPTIONS];
-	/* What is being sent: lead, the text, and the tail. */
+	/* What is being sent: lead, text and tail. */
 	char lead[128];
 	size_t lead_len, at, len; /* len 0: nothing */
 	struct text *text;
@@ -86,7 +86,7 @@ static void begin_beat(struct stream *s, uint64_t now_ns)
 	s->said_ns = now_ns;
 }
 
-/* As much as there is room for of the piece that begins at `from`. */
+/* Copies as much as fits of the piece that begins at `from`. */
 static void piece(const struct stream *s, size_t from, const char *bytes, size_t len, char *buf,
 		  size_t max, size_t *n)
 {
@@ -117,7 +117,7 @@ static size_t give(struct stream *s, char *buf, size_t max)
 	return n;
 }
 
-/* libmicrohttpd: what came before is taken, and there is room for more. */
+/* libmicrohttpd calls this when the previous bytes are taken and there is room for more. */
 static ssize_t more(void *arg, uint64_t pos, char *buf, size_t max)
 {
 	struct stream *s = arg;
@@ -238,7 +238,7 @@ enum MHD_Result stream_open(struct web *w, struct MHD_Connection *conn)
 	return reply_send(w, conn, MHD_HTTP_OK, r);
 }
 
-/* A command that keeps running is requested at once: its document comes when it is made. */
+/* A command that keeps running is asked at once: its document comes when it is ready. */
 static void want(const struct stream *s, struct entry *e, uint64_t now_ns)
 {
 	uint64_t every_ns = s->every_ns, least_ns = e->how->every_ms * MS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Admission by TLS; and reloading the certificate, the authority and its CRL. See web.h. */
+/* Admission by TLS, and reloading of the certificate, the authority and its CRL. See web.h. */
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "options.h"
 #include "web.h"
 
-/* The session's guest has a pointer to what it began with, and the session one to the server. */
+/* The guest knows what the session began with; the session has a pointer to the server. */
 static struct guest *guest_of(struct web *w, gnutls_session_t session)
 {
 	for (unsigned i = 0; i < GUESTS_ROOM; i++)
@@ -25,7 +25,9 @@ static int judge(struct web *w, const struct guest *x)
 	return bwl_tls_who(w->tls, x->began, x->session, w->conf->client_names, name);
 }
 
-/* In the handshake, as soon as his certificate is there. MHD has no use for the database's pointer.
+/*
+ * Called during the handshake, as soon as the client's certificate has arrived. MHD does not use
+ * the session database's pointer.
  */
 static int verify(gnutls_session_t session)
 {
@@ -43,7 +45,7 @@ void tls_begin(struct web *w, struct MHD_Connection *conn, struct guest *x)
 	gnutls_db_set_ptr(session, w);
 	gnutls_session_set_verify_function(session, verify);
 	if (!x)
-		return; /* he was shut down, and has no certificate to talk with */
+		return; /* it was shut down, and gets no certificate to talk with */
 	x->session = session;
 	x->began = bwl_tls_hold(w->tls);
 	bwl_tls_begin(x->began, session);
@@ -99,8 +101,8 @@ void tls_anew(struct web *w)
 }
 
 /*
- * Disconnects clients that would be refused now. One that has presented nothing yet is judged
- * later.
+ * Disconnects clients that would be refused now. One that has not presented a certificate yet is
+ * judged later.
  */
 static unsigned hang_up(struct web *w)
 {

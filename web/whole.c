@@ -7,7 +7,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* Behind the string that begins at i; len: it does not end. */
+/* The position after the string that begins at i. len: it has no end. */
 static size_t behind_string(const char *text, size_t i, size_t len)
 {
 	for (i++; i < len && text[i] != '"'; i++)
