@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long packets are held up, as histograms: of the peers that are measured by name, at most 63,
- * and of all others together, whose label is empty.
+ * How long packets are held up, as histograms: for each of at most 63 peers that are measured by
+ * name, and for all others together, whose label is empty.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,10 @@
 #include "prometheus.h"
 #include "state.h"
 
-/* Ends of buckets in ns: of the bins up to the first, and of the last that has an end. */
+/*
+ * Ends of buckets, as powers of two of ns: FIRST collects all smaller bins; LAST is the last with
+ * an end.
+ */
 #define FIRST 8
 #define LAST 30
 

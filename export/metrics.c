@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The lists of metrics: of the node, of each port and reason. peers.c has those of peers. */
+/* The lists of metrics: of the node, and of each port and reason. peers.c has those of peers. */
 #include <errno.h>
 #include <stdlib.h>
 #include <bwl/cleanup.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The metrics of each peer, and of what a host port may send to it (`ports`). All is read once,
- * then printed. */
+/*
+ * The metrics of each peer, and of what a host port may send to it (`ports`). First everything is
+ * read, then it is printed.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <bwl/cleanup.h>
@@ -17,7 +19,7 @@ struct peer {
 	char name[BWL_NAME_LEN];
 };
 
-/* A metric of a peer; get returns false where the peer has none. */
+/* A metric of a peer; get returns false if the peer has none. */
 struct metric {
 	const char *name;
 	enum prom_type type;
@@ -208,7 +210,7 @@ static const struct tenant_metric of_tenant[] = {
 };
 #define NOF_TENANT (sizeof(of_tenant) / sizeof(*of_tenant))
 
-/* Of the policy in force; the first `most` into ret. *ret_all: how many it has. */
+/* Peers of the policy in force: the first `most` into ret. *ret_all: how many there are. */
 static uint32_t look_at_peers(const struct bwl_view *v, const struct bwl_peer_count *count,
 			      uint32_t most, struct peer *ret, uint32_t *ret_all)
 {
@@ -234,7 +236,7 @@ static uint32_t look_at_peers(const struct bwl_view *v, const struct bwl_peer_co
 	return n;
 }
 
-/* Of all these peers, at most `most`; ret NULL: only how many there are. */
+/* The host ports' limits to these peers, at most `most`; ret NULL: only counts them. */
 static size_t look_at_tenants(const struct bwl_view *v, const struct peer *peer, uint32_t npeers,
 			      struct tenant *ret, size_t most)
 {

@@ -26,7 +26,7 @@ static void one(FILE *f, const char *name, const char *help, double value)
 	prom_sample(f, name, &none, value);
 }
 
-/* Without a sample where there is no such moment; 0: there is to be one, and never was. */
+/* A moment that never comes gets no sample. 0: it is expected, but never happened. */
 static void moment(FILE *f, const char *name, const char *help, uint64_t boot_ns)
 {
 	prom_family(f, name, PROM_GAUGE, help);
@@ -85,7 +85,7 @@ struct volumes {
 	bool used;
 };
 
-/* Peers have theirs in peers.c; those of their classes and floors are not shown. */
+/* Peers' volumes are in peers.c; those of their classes and floors are not shown. */
 static void put_volume(const struct bwl_limit *l, uint32_t state, void *arg)
 {
 	const struct volumes *x = arg;

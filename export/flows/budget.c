@@ -5,7 +5,7 @@
 void budget_set(struct budget *b, uint64_t bytes, uint64_t window_ns)
 {
 	b->bytes = bytes;
-	/* A longer window holds at once: what was used counts until its end. */
+	/* A longer window takes effect at once: what was used counts until the new end. */
 	if (window_ns > b->window_ns)
 		b->left_ns += window_ns - b->window_ns;
 	b->window_ns = window_ns;

@@ -22,7 +22,7 @@ static void put_text(struct ipfix_out *out, const char *s, size_t len)
 	out->len += len;
 }
 
-/* JSON lines: what is not of this interval's own is one line behind it. */
+/* For JSON lines: what is not in the interval itself is one more line after it. */
 static void put_note(struct encoding *c, const struct ipfix_losses *l)
 {
 	json_t *gap = c->note->gap ? json_string(c->note->gap) : json_null();

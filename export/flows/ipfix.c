@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See ipfix.h. One structure each for flows, intervals, peers and losses is the internal template;
- * what goes out of it the external templates say, by flags. libfixbuf puts elements side by side as
- * they stand in a list, so the structures have no holes but those that are named.
+ * See ipfix.h. There is one structure each for flows, intervals, peers and losses: the internal
+ * template. The external templates say, by flags, which of its elements are sent. libfixbuf puts
+ * elements next to each other in the order of a list, so the structures have no holes except the
+ * named ones.
  */
 #include <endian.h>
 #include <stddef.h>
@@ -125,7 +126,7 @@ struct peer_record {
 	fbVarfield_t why;
 };
 static fbInfoElementSpec_t peer_spec[] = { { (char *)"bwlimitIntervalSequence", 8,
-					     0 }, /* the scope, with the next */
+					     0 }, /* the scope, together with the next one */
 					   { (char *)"bwlimitPeerName", FB_IE_VARLEN, 0 },
 					   { (char *)"packetDeltaCount", 8, 0 },
 					   { (char *)"bwlimitChargedOctetDeltaCount", 8, 0 },
@@ -162,13 +163,17 @@ struct ipfix {
 	fbInfoModel_t *model;
 	fBuf_t *buf;
 	fbSession_t *session;
-	/* Where libfixbuf writes messages to: templates go out in its automatic mode alone, in
-	   which fbExporterAllocBuffer() would keep the last message only. */
+	/*
+	 * Where libfixbuf writes messages. Templates are only sent in its automatic mode, in which
+	 * fbExporterAllocBuffer() would keep only the last message.
+	 */
 	FILE *stream;
 	char *bytes;
-	size_t len, most, left_first; /* left_first: room behind a message's first record */
+	size_t len, most, left_first; /* left_first: the room after a message's first record */
 	uint32_t domain;
-	/* libfixbuf counts data records from 0; some were taken back, and a file has some already
+	/*
+	 * libfixbuf counts data records from 0; but some were taken back, and a file may already
+	 * have some
 	 */
 	uint32_t start, counted, types; /* types: data records of ipfix_templates() */
 };
@@ -240,7 +245,7 @@ int ipfix_open(uint32_t domain, size_t most, uint32_t sequence, struct ipfix **r
 	fbInfoModelAddElementArray(x->model, ours);
 	x->session = fbSessionAlloc(x->model);
 	fbSessionSetDomain(x->session, domain);
-	/* RFC 5610: what our elements are */
+	/* RFC 5610: describes our own elements */
 	if (!fbSessionSetMetadataExportElements(x->session, TRUE, T_TYPES, &g) ||
 	    !add_templates(x, &g)) {
 		ipfix_close(x);
@@ -254,7 +259,7 @@ int ipfix_open(uint32_t domain, size_t most, uint32_t sequence, struct ipfix **r
 void ipfix_close(struct ipfix *x)
 {
 	if (x->buf)
-		fBufFree(x->buf); /* and the session */
+		fBufFree(x->buf); /* also frees the session */
 	else
 		fbSessionFree(x->session);
 	fbInfoModelFree(x->model);
@@ -281,7 +286,7 @@ static uint32_t be32_at(const void *at)
 	return be32toh(be);
 }
 
-/* What libfixbuf has written, with our sequence numbers. */
+/* Takes what libfixbuf has written, and puts our sequence numbers into it. */
 static int take(struct ipfix *x, struct ipfix_out *out, struct bwl_err *e)
 {
 	uint32_t be;
@@ -329,7 +334,7 @@ int ipfix_templates(struct ipfix *x, const struct ipfix_losses *l, struct ipfix_
 		r = ipfix_loss(x, l, out, e);
 	if (!r)
 		r = ipfix_flush(x, out, e);
-	/* The number of elements whose types libfixbuf reported in this message. */
+	/* The number of records with which libfixbuf described our elements in this message. */
 	if (!r)
 		x->types = be32_at(out->at + from + SEQUENCE_AT) - x->start;
 	return r;
@@ -405,7 +410,7 @@ int ipfix_peer(struct ipfix *x, uint64_t sequence, const struct line_peer *l, st
 	return append(x, T_PEER, &r, sizeof(r), out, e);
 }
 
-/* forwardingStatus (89): forwarded, dropped by a policer, dropped. */
+/* forwardingStatus (89): forwarded, dropped by a policer, or dropped. */
 static uint8_t status_of(const struct line_flow *l)
 {
 	if (l->passed)
@@ -418,7 +423,7 @@ int ipfix_flow(struct ipfix *x, uint64_t sequence, uint64_t row, const struct li
 {
 	const struct line_flow *l = &line->flow;
 	bool is_flow = line->kind == LINE_FLOW;
-	/* of which there are no addresses is a remainder, whatever it is called */
+	/* without addresses it is sent as a remainder, whatever it is called */
 	uint16_t id = is_flow && l->is_v4 ? T_V4 : is_flow && l->is_v6 ? T_V6 : T_REMAINDER;
 	struct flow_record r = {
 		.start_ms = l->first_ms,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See line.h. Texts that a collector shows are bounded here. */
+/* See line.h. Texts that a collector may show are limited here. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static const char *text_at(const json_t *o, const char *key)
 	return json_is_string(x) && json_string_length(x) < MOST_TEXT ? json_string_value(x) : NULL;
 }
 
-/* "" where nothing is known. */
+/* "": unknown. */
 static const char *word_at(const json_t *o, const char *key)
 {
 	const char *s = text_at(o, key);
@@ -30,7 +30,7 @@ static uint64_t number_at(const json_t *o, const char *key, uint64_t most)
 	return n < 0 ? 0 : (uint64_t)n > most ? most : (uint64_t)n;
 }
 
-/* "2026-09-21T14:13:10.250Z"; 0: it is not known. */
+/* "2026-09-21T14:13:10.250Z"; 0: unknown. */
 static uint64_t time_at(const json_t *o, const char *key)
 {
 	const char *s = text_at(o, key);
@@ -88,7 +88,7 @@ static void read_addresses(const json_t *o, struct line_flow *x)
 {
 	const char *s = text_at(o, "source"), *d = text_at(o, "destination");
 
-	/* bwlimitd writes null for :: */
+	/* for :: bwlimitd writes null */
 	s = s ? s : "::";
 	d = d ? d : "::";
 	x->is_v4 = inet_pton(AF_INET, s, x->source) == 1 &&
@@ -117,7 +117,7 @@ static void read_flow(const json_t *o, struct line_flow *x)
 		.first_ms = time_at(o, "first"),
 		.last_ms = time_at(o, "last"),
 	};
-	/* As the names of reasons are: maps/reason.h */
+	/* by the names of the reasons: maps/reason.h */
 	x->passed = !strncmp(x->reason, "pass", 4);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bwlimit-export: flow records to a collector. */
+/* bwlimit-export: sends flow records to a collector. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static void on_signal(int sig)
 	stopped = 1;
 }
 
-/* The same error is reported once, until there was none. */
+/* An error is reported once, until a success comes in between. */
 static void say(struct bwl_err *told, const struct bwl_err *e)
 {
 	if (told->code == e->code)
@@ -33,7 +33,7 @@ static void pause_for(int ms, const sigset_t *open)
 	ppoll(NULL, 0, &t, open);
 }
 
-/* Signals wait while an interval is on its way: it is not cut in two. */
+/* Signals wait while an interval is being sent: it is not cut in two. */
 static int run(struct outlet *o, bool once, const sigset_t *open)
 {
 	struct bwl_err told = { 0 };

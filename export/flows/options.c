@@ -86,7 +86,7 @@ static int judge(const struct outlet_conf *c, struct bwl_err *e)
 	return 0;
 }
 
-/* Read for each connection; but the user wants to know now. */
+/* They are read again for each connection, but the user wants to know now. */
 static int look_at_files(const struct way_conf *c)
 {
 	const char *const files[] = { c->ca, c->cert, c->key };
@@ -117,7 +117,7 @@ static int take(int c, struct options *o, struct bwl_err *e)
 	case 'n':
 		return parse_domain(optarg, &out->domain, e);
 	case 'd':
-		/* the kernel takes an empty name for any device, and cuts a long one */
+		/* the kernel would take an empty name as any device, and cut a long one */
 		if (!*optarg || strlen(optarg) >= IFNAMSIZ)
 			return bwl_fail(
 				e, EINVAL,

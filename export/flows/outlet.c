@@ -11,8 +11,8 @@
 #include "interval.h"
 #include "outlet.h"
 
-#define FILE_MOST 65000    /* bytes of a message; a header has 16 bits for it */
-#define DATAGRAM_MOST 1200 /* below every MTU that there is */
+#define FILE_MOST 65000    /* bytes of a message; its header has 16 bits for that */
+#define DATAGRAM_MOST 1200 /* smaller than every MTU */
 
 struct outlet {
 	const struct outlet_conf *c;
@@ -21,7 +21,7 @@ struct outlet {
 	struct way *way;     /* NULL: not connected */
 	struct ipfix *ipfix; /* NULL: JSON lines */
 	bool told_spent;
-	int lock; /* the state's folder: one process each */
+	int lock; /* on the state's folder: only one process uses it */
 };
 
 static int lock(struct outlet *o, struct bwl_err *e)
@@ -50,7 +50,7 @@ int outlet_open(const struct outlet_conf *c, struct outlet **ret, struct bwl_err
 	if (!r) {
 		budget_set(&o->state.budget, c->budget_bytes, c->budget_window_ns);
 		budget_pass(&o->state.budget, bwl_now_ns());
-		/* Before anything leaves, so that a query finds the budget. */
+		/* Before anything is sent, so that queries find the budget. */
 		r = state_tell_budget(c->state_dir, &o->state.budget, e);
 	}
 	if (!r) {
@@ -94,7 +94,7 @@ static int name_of(const struct outlet *o, uint64_t number, char *buf, size_t si
 	return snprintf(buf, size, "%s/%s", o->c->flows_dir, flows_store_name(number, name));
 }
 
-/* The next one that there is; *ret_gap: those before it are gone. 0: none. */
+/* The next interval that exists; 0: none. *ret_gap: why intervals before it are missing. */
 static uint64_t find(struct outlet *o, char *gap, size_t size, struct bwl_err *e, int *ret)
 {
 	uint64_t *all = NULL, next = o->state.next, found = 0;
@@ -130,7 +130,7 @@ static int spent(const struct outlet *o, struct bwl_err *e)
 			(unsigned long long)(o->state.budget.left_ns / 1000000000));
 }
 
-/* Taken off the budget, and known to be, before it leaves. */
+/* The budget was reduced, and that was recorded, before this is sent. */
 static int send_out(struct outlet *o, const struct ipfix_out *out, struct bwl_err *e)
 {
 	size_t at = 0, n;
@@ -173,7 +173,7 @@ static int reach(struct outlet *o, struct bwl_err *e)
 	return r;
 }
 
-/* With its rows, without them, or not at all: as much as the budget has room for. */
+/* Encodes as much as the budget allows: the rows, no rows, or nothing at all. */
 static int fit(struct outlet *o, FILE *file, struct ipfix_note *note, struct interval *v,
 	       struct bwl_err *e)
 {
@@ -207,7 +207,7 @@ static void add_losses(struct ipfix_losses *l, const struct interval *v, bool wi
 	l->unsent_bytes += v->bytes;
 }
 
-/* Once, until there is room again. */
+/* Reports it once, until there is room again. */
 static void tell(struct outlet *o, uint64_t number, const struct ipfix_note *note,
 		 const struct interval *v)
 {
@@ -277,7 +277,7 @@ int outlet_step(struct outlet *o, struct bwl_err *e)
 	}
 	name_of(o, number, path, sizeof(path));
 	file = fopen(path, "re");
-	if (!file) /* it was deleted meanwhile: the next check reports that */
+	if (!file) /* it was deleted meanwhile: the next look reports that */
 		return errno == ENOENT
 			       ? OUTLET_NONE
 			       : bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));

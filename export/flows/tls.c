@@ -37,7 +37,7 @@ static int load(struct tls *t, const struct way_conf *c, struct bwl_err *e)
 	return 0;
 }
 
-/* OpenSSL distinguishes addresses from names: the certificate must contain the requested one. */
+/* OpenSSL distinguishes addresses from names: the certificate must contain the configured one. */
 static int expect(struct tls *t, const struct way_conf *c, struct bwl_err *e)
 {
 	X509_VERIFY_PARAM *p = SSL_get0_param(t->ssl);
@@ -52,7 +52,7 @@ static int expect(struct tls *t, const struct way_conf *c, struct bwl_err *e)
 
 /*
  * In TLS 1.3 a server judges our certificate after our side of the handshake has ended; its tickets
- * come only after that. So it gets a moment to refuse, before records are sent to nobody.
+ * come only after that. So it gets a moment to refuse, before records are sent in vain.
  */
 static int hear_verdict(struct tls *t, struct bwl_err *e)
 {
@@ -127,8 +127,8 @@ int tls_look(struct tls *t, struct bwl_err *e)
 		int r;
 
 		/*
-		 * A TLS record without data (a ticket) is consumed, and then there is none: no
-		 * wait.
+		 * Without SSL_MODE_AUTO_RETRY a TLS record without data (a ticket) is consumed, and
+		 * the call returns.
 		 */
 		ERR_clear_error();
 		SSL_clear_mode(t->ssl, SSL_MODE_AUTO_RETRY);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See way.h. A collector that takes nothing for PATIENCE_S is lost. */
+/* See way.h. A collector that accepts nothing for PATIENCE_S is considered lost. */
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "tls.h"
 
 #define PATIENCE_S 10
-#define LOOK_NS 5000000 /* between two looks whether all was acknowledged */
+#define LOOK_NS 5000000 /* how often it is checked whether everything is acknowledged */
 
 struct way {
 	const struct way_conf *c;
@@ -90,7 +90,7 @@ static int open_file(struct way *w, uint64_t bytes, uint64_t inode, struct bwl_e
 		return bwl_fail(e, errno, "cannot open %s: %s", w->c->path, strerror(errno));
 	w->file_bytes = (uint64_t)st.st_size;
 	w->file_inode = st.st_ino;
-	/* Another one (it was moved away) is not cut: what is in it is not ours. */
+	/* Another file (ours was moved away) is not cut: its content is not ours. */
 	if (S_ISREG(st.st_mode) && bytes && w->file_bytes > bytes &&
 	    (!inode || inode == w->file_inode)) {
 		if (ftruncate(w->fd, (off_t)bytes))
@@ -101,7 +101,7 @@ static int open_file(struct way *w, uint64_t bytes, uint64_t inode, struct bwl_e
 	return 0;
 }
 
-/* From Linux 5.7 on an unprivileged process may bind a socket that is not bound to a device. */
+/* Since Linux 5.7 an unprivileged process may bind a socket to a device if it has none yet. */
 static int bind_to(int fd, const char *device, struct bwl_err *e)
 {
 	if (!device ||
