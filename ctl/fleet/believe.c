@@ -42,7 +42,7 @@ static bool is_over(const struct bwl_err *why)
 	return why->id && !strcmp(why->id, "signed-expired");
 }
 
-/* What people signed they signed, also where it, or their root, has ended since. */
+/* People's signature stays valid even if the document, or their root, has expired since. */
 static int judge(struct fleet *f, struct fleet_doc *x, struct bwl_err *e)
 {
 	int r = bwl_signed_open((const char *)x->bytes, x->len, f->root, NULL, time(NULL), &x->d,
@@ -78,7 +78,7 @@ int fleet_doc_believe(struct fleet *f, const char *tray, enum bwl_doc_kind kind,
 	struct bwl_err why = { 0 };
 	int r = f->root ? fleet_doc_bytes(f, f->conf.prefix, tray, kind, name, ret) : -ENOENT;
 
-	if (r == -EUCLEAN || r == -EMSGSIZE) { /* parts that are none */
+	if (r == -EUCLEAN || r == -EMSGSIZE) { /* these are not parts of a document */
 		why = f->c->err;
 		r = -EKEYREJECTED;
 	} else if (!r) {
@@ -110,7 +110,7 @@ int fleet_is_expelled(struct fleet *f, const char *tray, bool *ret)
 	if (r)
 		return r == -ENOENT || r == -EKEYREJECTED ? 0 : r;
 	*ret = !strcmp(bwl_payload_text(x.d.body, "tray"), tray);
-	/* As trays have it (signed/memory_expelled.c). */
+	/* The same rule as on trays (signed/memory_expelled.c). */
 	for (unsigned i = 0; *ret && i < 2; i++) {
 		r = fleet_doc_believe(f, i ? NULL : tray, BWL_DOC_enrolment, tray, &in);
 		if (r == -ENOENT || r == -EKEYREJECTED) {

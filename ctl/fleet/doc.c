@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Documents of the store, as they lie there: see fleet.h. */
+/* Documents as they are in the store: see fleet.h. */
 #include <stdlib.h>
 #include <string.h>
 #include "../signed.h"
@@ -19,7 +19,7 @@ void fleet_doc_done(struct fleet_doc *x)
 	*x = (struct fleet_doc){ 0 };
 }
 
-/* In one value or in parts; while both are there, the one that was put later. */
+/* In one value or in parts. If both exist, the one that was written later. */
 int fleet_doc_bytes(struct fleet *f, const char *prefix, const char *tray, enum bwl_doc_kind kind,
 		    const char *name, struct fleet_doc *ret)
 {

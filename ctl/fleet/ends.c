@@ -12,7 +12,7 @@ struct looking {
 	struct fleet *f;
 	const char *range, *tray;
 	struct fleet_ends *ends;
-	struct bwl_doc_at at[64]; /* found: the store is asked after the listing */
+	struct bwl_doc_at at[64]; /* found in the listing; they are read after it */
 	unsigned n;
 };
 

@@ -94,7 +94,7 @@ static int take_root(void *arg, const struct bwl_etcd_kv *kv)
 	return 0;
 }
 
-/* Whatever they are called in the store. */
+/* The newest root, whatever roots are called in the store. */
 static int newest_root(struct fleet *f, struct fleet_doc *ret)
 {
 	char range[BWL_ETCD_KEY_MOST];
@@ -128,8 +128,7 @@ int fleet_is_ours(struct fleet *f, const char *name)
 	return bwl_hint(&f->c->err, "fleet = NAME in " FLEET_CONF);
 }
 
-/* Where no root is pinned the name and the epoch are the store's word: trays judge what comes of
- * it. */
+/* If no root is pinned, name and epoch are only what the store says: trays judge the result. */
 int fleet_know(struct fleet *f)
 {
 	struct fleet_doc x;
@@ -203,7 +202,7 @@ struct listing {
 	size_t before; /* bytes of "PREFIX/node/" */
 };
 
-/* Keys come in order, so those of a tray stand together. */
+/* Keys come in order, so a tray's keys are next to each other. */
 static int take_key(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct listing *l = arg;
@@ -232,7 +231,7 @@ static int take_key(void *arg, const struct bwl_etcd_kv *kv)
 	return 0;
 }
 
-/* An expulsion has the name of its tray. Whether it is one is asked behind the listing. */
+/* An expulsion is named after its tray. Whether it is valid is checked after the listing. */
 static int take_expelled(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct listing *l = arg;
@@ -360,8 +359,8 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
 }
 
 /*
- * The controllers keep by which enrolment a signed status was judged: an older one was put back.
- * What they keep is the store's word, too; it makes nothing believed that was not.
+ * The controllers record which enrolment a signed status was judged by: so an older one that was
+ * put back is noticed. Their record is in the store, too; it cannot make anything more credible.
  */
 static bool mind_controllers(struct fleet *f, struct fleet_tray *t,
 			     const struct bwl_signed_terms *terms)
@@ -381,7 +380,7 @@ static bool mind_controllers(struct fleet *f, struct fleet_tray *t,
 	return true;
 }
 
-/* If it cannot be read now it is retried; until then the tray's status cannot be judged. */
+/* If it cannot be read now it is retried. Until then the tray's status cannot be judged. */
 static void read_signer(struct fleet *f, struct fleet_tray *t)
 {
 	struct bwl_signed_terms terms = { 0 };
@@ -436,7 +435,7 @@ struct taking {
 	size_t len;
 };
 
-/* A copy: the key may be asked for over the same connection. */
+/* Copied: the key may have to be read over the same connection. */
 static int take_status(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct taking *x = arg;

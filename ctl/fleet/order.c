@@ -46,8 +46,8 @@ const char *fleet_reason(const struct fleet_order *o, char buf[static 128])
 }
 
 /*
- * The time in seconds, so that a store that was lost undoes none; or one above the newest that is
- * there, and that people signed: nobody else can use numbers up.
+ * The time in seconds, so that a lost store undoes no version; or one more than the newest version
+ * in the store that people signed: so nobody else can use up the numbers.
  */
 static int next_version(struct fleet *f, enum bwl_signed_type type, const char *name,
 			const char *audience, uint64_t *ret)
@@ -108,7 +108,7 @@ static int make(struct fleet_order *o, enum bwl_signed_type type, const char *na
 	return r;
 }
 
-/* A type that one person may sign; of others one signature is never enough. */
+/* One person may sign this type; for other types one signature is never enough. */
 static bool needs_more(const struct fleet *f, enum bwl_signed_type type)
 {
 	return type == BWL_SIGNED_ENROLMENT &&

@@ -14,7 +14,7 @@
 
 #define TIMEOUT_NS 30000000000ULL
 #define PENDING_MOST 256
-#define COMPARED_MOST 32 /* of a list: each reads two policies */
+#define COMPARED_MOST 32 /* of the list: for each of them two policies are read */
 
 struct waiting {
 	char prefix[BWL_ETCD_KEY_MOST], range[BWL_ETCD_KEY_MOST];
@@ -41,7 +41,7 @@ static int find(struct fleet *f, struct waiting *w)
 	return bwl_etcd_keys(f->g, w->range, found, w, &revision, &f->c->err);
 }
 
-/* Whose signatures hold, by the root that is pinned here; NULL: none is. */
+/* Whose signatures are valid under the pinned root; NULL: no root is pinned. */
 static json_t *signers(const struct fleet *f, const struct fleet_doc *x)
 {
 	enum bwl_role role = bwl_signed_role(x->d.type);
@@ -167,7 +167,7 @@ static int pending(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* A copy on this desk, as `approve` and `policy sign` have theirs. */
+/* A copy on this desk, as `approve` and `policy sign` use. */
 struct desk {
 	char dir[64], doc[96], against[96];
 };
@@ -205,7 +205,7 @@ struct approval {
 	bool yes;
 };
 
-/* The document that holds now, unless --against gives it. */
+/* The document that is now in force, unless --against names one. */
 static int write_against(struct approval *a, const struct fleet_doc *doc)
 {
 	struct fleet *f = &a->fleet;
@@ -265,7 +265,7 @@ static int sign_other(struct approval *a, const struct fleet_doc *doc)
 	return ctl_policy_sign(a->fleet.c, 3, words);
 }
 
-/* With enough signatures it is published. Otherwise it keeps waiting, with one more. */
+/* With enough signatures it is published. Otherwise it waits on, with one more signature. */
 static int give(struct approval *a, const struct fleet_doc *before)
 {
 	struct fleet *f = &a->fleet;

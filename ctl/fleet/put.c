@@ -38,7 +38,7 @@ static bool says_something_else(const struct bwl_signed *a, const struct bwl_sig
 	return memcmp(x, y, sizeof(x));
 }
 
-/* What a tray that has the one would say of the other. */
+/* Refuses what a tray that has the old document would refuse. */
 static int compare(struct fleet *f, const struct bwl_signed *old, const struct bwl_signed *d)
 {
 	const struct bwl_signed_terms *a = &old->terms, *b = &d->terms;
@@ -63,8 +63,8 @@ static int compare(struct fleet *f, const struct bwl_signed *old, const struct b
 }
 
 /*
- * A document that has grown, or shrunk, is at the other kind of key. An existing one is checked
- * before it is replaced: most trays have none, so the store is first told to write it on that
+ * A document that has grown, or shrunk, may be at the other kind of key. An existing one is checked
+ * before it is replaced: most trays have none, so the store is first told to write on that
  * condition.
  */
 static int put_one(struct fleet *f, const struct fleet_put *p, const char *prefix, const char *tray,
@@ -95,7 +95,7 @@ static int put_one(struct fleet *f, const struct fleet_put *p, const char *prefi
 	}
 	gone.was = BWL_ETCD_ANY;
 	if (look) {
-		/* A root is judged by the trays, each by the one that it has. */
+		/* Trays judge a root, each by the root that it has. */
 		r = f->root && p->d.type != BWL_SIGNED_ROOT
 			    ? fleet_doc_believe(f, tray, doc.kind, doc.name, &x)
 			    : fleet_doc_read(f, prefix, tray, doc.kind, doc.name, &x);
@@ -144,7 +144,7 @@ static int judge(struct fleet *f, struct fleet_put *p)
 	return r;
 }
 
-/* Whose word is not waited for: the others shut it out. */
+/* A tray whose answer is not awaited: the others shut it out. */
 static void leave_out(struct fleet *f, struct fleet_put *p, const char *name)
 {
 	struct fleet_tray *t = fleet_tray(f, name);
@@ -172,7 +172,7 @@ int fleet_put(struct fleet *f, struct fleet_put *p)
 		leave_out(f, p, bwl_payload_text(p->d.body, "tray"));
 	if (!r && !strcmp(p->d.audience, "all")) {
 		r = put_one(f, p, f->conf.prefix, NULL, true, &p->revision);
-		/* where its labels are looked up, too */
+		/* where its labels are looked up later */
 		if (!r && p->d.type == BWL_SIGNED_ENROLMENT)
 			r = put_one(f, p, f->conf.prefix, bwl_payload_text(p->d.body, "tray"), true,
 				    &p->revision);
@@ -185,7 +185,7 @@ int fleet_put(struct fleet *f, struct fleet_put *p)
 			continue;
 		r = put_one(f, p, f->conf.prefix, f->tray[i].name, true, &revision);
 		if (!r && !p->revision)
-			p->revision = revision; /* of the first: what is watched from */
+			p->revision = revision; /* the first revision: the watch begins there */
 	}
 	return r;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `--fleet rollouts`: policies going out, their progress, and their health, as the leader records
- * it.
+ * `--fleet rollouts`: policies that are being rolled out, their progress and their health, as the
+ * leader records them.
  */
 #include <stdio.h>
 #include <stdlib.h>

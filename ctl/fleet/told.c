@@ -74,7 +74,7 @@ void fleet_tell_no_more(struct fleet_told *t)
 
 #define NOT_IN_FORCE "it took it, and says that something is not in force"
 
-/* e: has room for it */
+/* e: used for the text */
 static const char *why_silent(const struct fleet_tray *t, struct bwl_err *e)
 {
 	const struct status_now now = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `--fleet trays`: what the store itself has of each tray; it needs no controller. */
+/* `--fleet trays`: what the store has of each tray; needs no controller. */
 #include <stdio.h>
 #include <time.h>
 #include "believe.h"

@@ -12,7 +12,7 @@
 
 #define SECOND 1000000000ULL
 #define LOOK_MS 200
-#define READ_NS (2 * SECOND) /* how long the watch is believed to bring everything */
+#define READ_NS (2 * SECOND) /* for how long the watch alone is relied on */
 
 struct waiting {
 	struct fleet *f;
@@ -44,7 +44,7 @@ static int on_change(void *arg, unsigned range, const struct bwl_etcd_kv *kv)
 	return 0;
 }
 
-/* What the watch may have missed: whose word is not there is asked for. */
+/* Reads the trays that have not answered: the watch may have missed something. */
 static int read_silent(struct waiting *w)
 {
 	const struct status_refused *why;

@@ -91,7 +91,7 @@ int fleet_published(struct fleet *f, const struct fleet_doc *doc, struct fleet_d
 	return r;
 }
 
-/* What is no printable ASCII is '?': a document may be anybody's. */
+/* Whatever is not printable ASCII becomes '?': anybody may have written the document. */
 __attribute__((format(printf, 2, 3))) static void ask(json_t *list, const char *fmt, ...)
 {
 	char text[ASK];

@@ -9,7 +9,7 @@
 #include "signed/payload.h"
 #include "zone.h"
 
-/* A policy that a tray may refuse, because too few signed it to widen; name empty: none. */
+/* A policy that a tray may refuse, because it widens and too few signed it; name empty: none. */
 struct weak {
 	char name[BWL_DOC_NAME_MOST];
 	unsigned people;
@@ -158,7 +158,7 @@ static int of_rollout(struct zone *z, const char *tray, const char *name)
 	if (r == -ENOENT || r == -EUCLEAN || r == -EMSGSIZE)
 		return 0;
 	if (!r && bwl_signed_peek((const char *)x.bytes, x.len, &x.d, NULL))
-		r = 1; /* unknown content */
+		r = 1; /* its content is unknown */
 	if (!r && x.d.type == BWL_SIGNED_POLICY)
 		r = take(z, &x);
 	fleet_doc_done(&x);
@@ -199,7 +199,7 @@ static const struct tray_status *word_of(const struct zone *z, const struct flee
 	return is_there ? &t->status->s : NULL;
 }
 
-/* Why it is unknown what the tray holds, if nothing contradicts what was read. */
+/* Why it is unknown what the tray holds, although nothing contradicts what was read. */
 static void unsaid(const struct zone *z, const struct fleet_tray *t, struct bwl_err *why)
 {
 	const struct status_now now = { bwl_now_ns(), time(NULL) };
@@ -213,7 +213,7 @@ static void unsaid(const struct zone *z, const struct fleet_tray *t, struct bwl_
 			 : "nothing that its key has signed says so: its enrolment names none");
 }
 
-/* What speaks against what was read, in *why; 1: nothing does. */
+/* What contradicts what was read, in *why; 1: nothing does. */
 static int against(struct zone *z, struct fleet_tray *t, const struct tray_status *s, bool own,
 		   struct bwl_err *why)
 {
