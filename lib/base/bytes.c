@@ -44,7 +44,7 @@ int bwl_bytes_read(int fd, size_t most, char **ret, size_t *ret_len, struct bwl_
 	}
 	if (!buf || n)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	buf[len] = '\0'; /* there is room: the last read found some */
+	buf[len] = '\0'; /* there is room: the last read had found some */
 	*ret = bwl_take_ptr(&buf);
 	*ret_len = len;
 	return 0;
@@ -84,7 +84,7 @@ int bwl_bytes_replace(const char *dir, const char *name, const struct bwl_bytes 
 	if (fd < 0 || write_all(fd, part, n) || fsync(fd)) {
 		bwl_fail(e, errno, "cannot write %s/%s: %s", dir, fresh, strerror(errno));
 		if (fd >= 0)
-			unlinkat(at, fresh, 0); /* it may have filled the disk */
+			unlinkat(at, fresh, 0); /* it may have filled up the disk */
 		return -(e ? e->code : EIO);
 	}
 	if (renameat(at, fresh, at, name))

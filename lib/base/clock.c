@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The clock, alone in its object file: a test that brings its own bwl_now_ns() replaces it at
- * link time, and no shipped program has a switch for it.
+ * The clock, in an object file of its own: a test with its own bwl_now_ns() replaces it at link
+ * time, and no shipped program has a switch for it.
  */
 #include <time.h>
 #include <bwl/clock.h>

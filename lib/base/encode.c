@@ -53,7 +53,7 @@ long bwl_base64_decode(const char *text, size_t len, uint8_t *ret, size_t most)
 			if (at < n)
 				ret[at++] = (uint8_t)(v >> shift);
 			else if (v >> shift & 255)
-				return -1; /* bits that say nothing */
+				return -1; /* unused bits must be 0 */
 		}
 		v = 0;
 	}

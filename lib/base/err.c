@@ -46,8 +46,8 @@ static size_t utf8_len(const unsigned char *s)
 }
 
 /*
- * Messages quote what strangers wrote: no escape sequence of theirs may reach a terminal, and
- * JSON wants valid UTF-8. C1 controls (U+0080 to U+009F) are escapes too.
+ * Messages quote foreign text: none of its escape sequences may reach a terminal, and JSON needs
+ * valid UTF-8. C1 controls (U+0080 to U+009F) are escapes, too.
  */
 static void make_printable(char *text)
 {
@@ -246,7 +246,7 @@ void bwl_audit(const char *fmt, ...)
 	va_end(ap);
 	make_printable(text);
 	fprintf(stderr, "%s: %s\n", program_name, text);
-	if (by) /* set by bwlimitd, which runs us for him */
+	if (by) /* set by bwlimitd, which runs us for this user */
 		syslog(LOG_AUTHPRIV | LOG_NOTICE, "%s: %s", by, text);
 	else
 		syslog(LOG_AUTHPRIV | LOG_NOTICE, "uid %ld: %s", login_uid(), text);

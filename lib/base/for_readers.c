@@ -11,7 +11,10 @@
 #include "bwl/for_readers.h"
 #include "bwl/group.h"
 
-/* Readable before it has the name, so that no reader finds it and may not open it. */
+/*
+ * The file becomes readable before it gets its name, so that no reader finds one that cannot be
+ * opened.
+ */
 static int write_new(const char *path, const char *text)
 {
 	BWL_AUTO_CLOSE int fd = -1;

@@ -9,7 +9,10 @@
 #include "bwl/cleanup.h"
 #include "bwl/group.h"
 
-/* NAME:PASSWORD:GID:MEMBERS, a line of any length: fgetgrent_r() reads a too long one for ever. */
+/*
+ * NAME:PASSWORD:GID:MEMBERS, lines of any length: fgetgrent_r() reads a line that is too long for
+ * ever.
+ */
 bool bwl_group_id(const char *name, gid_t *ret)
 {
 	FILE *f = fopen("/etc/group", "re");

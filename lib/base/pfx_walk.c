@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When sorted, an enclosing prefix is right before its content, so one walk with a stack of open
- * prefixes sees every overlap.
+ * In sorted order an enclosing prefix is directly before what it contains, so one walk with a stack
+ * of open prefixes finds every overlap.
  */
 #include <endian.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ int bwl_pfx_walk(struct bwl_pfx_entry *list, size_t n,
 			      const struct bwl_pfx_entry *inner),
 		 void (*leave)(void *arg, const struct bwl_pfx_open *outer), void *arg)
 {
-	struct bwl_pfx_open open[129]; /* lengths on the stack rise: 0 to 128 */
+	struct bwl_pfx_open open[129]; /* lengths on the stack increase: 0 to 128 */
 	size_t depth = 0;
 	int r = 0;
 

@@ -69,7 +69,7 @@ void bwl_pfxset_free(struct bwl_pfxset *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* The first not before key. */
+/* The first item that is not before key. */
 static size_t lower(const struct bwl_pfxset *s, const struct bwl_pfx *key)
 {
 	size_t low = 0, high = s->n;
@@ -85,7 +85,7 @@ static size_t lower(const struct bwl_pfxset *s, const struct bwl_pfx *key)
 	return low;
 }
 
-/* addr with every bit from len on as bit. */
+/* Sets every bit of addr, from len on, to bit. */
 static void set_from(uint8_t *addr, unsigned len, unsigned bits, bool bit)
 {
 	for (; len < bits; len++) {

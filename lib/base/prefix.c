@@ -9,7 +9,7 @@
 
 #define PFX_DOMAIN "an IPv4 or IPv6 address, or address/length"
 
-/* Clears the bits after len; true when any was set. */
+/* Clears the bits after len. true: some were set. */
 static bool clear_host_bits(uint8_t *addr, unsigned bytes, unsigned len)
 {
 	bool any = false;
@@ -63,7 +63,7 @@ int bwl_pfx_parse(const char *s, struct bwl_pfx *ret, struct bwl_err *e)
 		return bwl_fail(e, EINVAL,
 				"'%.64s': the prefix length of an IPv%u address is 0 to %u", s,
 				p.family, bits);
-	/* The data plane's tables hold IPv4 in this form: as text it would have two names. */
+	/* The data plane's tables hold IPv4 in this form: it would have two spellings as text. */
 	if (p.family == 6 && p.len >= 96 && !memcmp(p.addr, mapped, sizeof(mapped)))
 		return bwl_fail(e, EINVAL, "'%.64s' is an IPv4-mapped address: write it as IPv4",
 				s);

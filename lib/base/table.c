@@ -9,7 +9,7 @@
 
 #define MAX_COLUMNS 16
 #define LEAST_NAME 7  /* characters that a name keeps, one of them the … */
-#define LEAST_TEXT 24 /* a last column narrower than that begins a line of its own */
+#define LEAST_TEXT 24 /* a narrower last column begins on a line of its own */
 #define INDENT 4
 
 struct bwl_table {
@@ -55,7 +55,7 @@ static size_t width_of(const char *s)
 	return n;
 }
 
-/* The place behind n characters. */
+/* The position after n characters. */
 static const char *after(const char *s, size_t n)
 {
 	for (; *s; s++)
@@ -110,7 +110,7 @@ static void pad(size_t n, FILE *f)
 	fprintf(f, "%*s", (int)n, "");
 }
 
-/* The middle goes: names that begin alike often end differently. */
+/* The middle is left out: names with the same beginning often differ at the end. */
 static void put_name(const char *s, size_t most, FILE *f)
 {
 	size_t n = width_of(s), head = most / 2, tail = most - head - 1;
@@ -121,7 +121,7 @@ static void put_name(const char *s, size_t most, FILE *f)
 		fprintf(f, "%.*s…%s", (int)(after(s, head) - s), s, after(s, n - tail));
 }
 
-/* A text of any length in lines of that many characters, between words. */
+/* Text of any length in lines of that many characters, broken between words. */
 static void put_text(const char *s, size_t most, size_t indent, FILE *f)
 {
 	while (width_of(s) > most) {
@@ -130,7 +130,7 @@ static void put_text(const char *s, size_t most, size_t indent, FILE *f)
 		while (cut > s && *cut != ' ')
 			cut--;
 		if (cut == s)
-			cut = end; /* a word longer than the line */
+			cut = end; /* a word that is longer than the line */
 		fprintf(f, "%.*s\n", (int)(cut - s), s);
 		pad(indent, f);
 		s = *cut == ' ' ? cut + 1 : cut;
@@ -156,7 +156,7 @@ static bool is_text(const struct bwl_table *t, size_t i)
 	       kind_of(t->heads[i]) != BWL_NAMES;
 }
 
-/* What the line needs when its last column is wrapped. */
+/* The width of a line if its last column is wrapped. */
 static size_t least(const struct bwl_table *t, const size_t *width)
 {
 	size_t last = t->columns - 1, n = width[last];
@@ -164,8 +164,10 @@ static size_t least(const struct bwl_table *t, const size_t *width)
 	return width_before(width, last) + (is_text(t, last) && n > LEAST_TEXT ? LEAST_TEXT : n);
 }
 
-/* The widest of the names that can still be shortened, or the rightmost column that can be left
- * out. */
+/*
+ * Shortens the widest name that can still be shortened; otherwise leaves out the rightmost column
+ * that may be.
+ */
 static bool give_way(const struct bwl_table *t, size_t *width)
 {
 	size_t widest = t->columns;
@@ -181,7 +183,7 @@ static bool give_way(const struct bwl_table *t, size_t *width)
 	}
 	for (size_t i = t->columns; i--;) {
 		if (*t->heads[i] == BWL_SPARE && width[i] != LEFT_OUT) {
-			memcpy(width, t->width, i * sizeof(*width)); /* names have room again */
+			memcpy(width, t->width, i * sizeof(*width)); /* names get their room back */
 			width[i] = LEFT_OUT;
 			return true;
 		}
@@ -198,7 +200,7 @@ static void fit(const struct bwl_table *t, size_t most, size_t *width)
 		;
 }
 
-/* The last column, of text: beside the others, or beneath them where there is no room. */
+/* The last column, a text: beside the others, or below them if there is no room. */
 static void put_last(const char *text, size_t at, size_t most, FILE *f)
 {
 	if (at + width_of(text) > most && at + LEAST_TEXT > most) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Units: see bwl/units.h. Parsing and the exact formats use integers only; a fraction that is
- * no whole bit, byte or nanosecond is rounded down, so that no limit is above what was written.
+ * Units: see bwl/units.h. Parsing and the exact formats use only integers. A fraction of a bit,
+ * byte or nanosecond is rounded down, so that no limit is higher than what was written.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ static const struct unit size_units[] = {
 	{ "t", KI * KI * KI * KI, false }, { "p", KI * KI * KI * KI * KI, false },
 	{ "kib", KI, false }, { "mib", KI * KI, false }, { "gib", KI * KI * KI, false },
 	{ "tib", KI * KI * KI * KI, false }, { "pib", KI * KI * KI * KI * KI, false },
-	/* tc(8) takes bits as well, binary like its bytes */
+	/* tc(8) has units of bits, too, binary like its bytes */
 	{ "kbit", KI / 8, false }, { "mbit", KI * KI / 8, false },
 	{ "gbit", KI * KI * KI / 8, false }, { "tbit", KI * KI * KI * KI / 8, false },
 	{ 0 },
@@ -218,7 +218,7 @@ static int put_digits(char *buf, uint64_t v)
 	return n;
 }
 
-/* v / factor as an exact decimal; false when it does not fit, or has too many decimals. */
+/* v / factor as an exact decimal; false if it does not fit, or has too many decimals. */
 static bool exact(uint64_t v, const struct unit *u, char buf[static BWL_UNIT_BUF])
 {
 	uint64_t rest = v % u->factor;
@@ -237,7 +237,7 @@ static bool exact(uint64_t v, const struct unit *u, char buf[static BWL_UNIT_BUF
 	return true;
 }
 
-/* The shortest; of two as long, the one without a fraction, then the larger unit. */
+/* The shortest form. Among equally short ones the one without a fraction, then the larger unit. */
 static char *format(const struct unit *units, uint64_t v, char buf[static BWL_UNIT_BUF])
 {
 	char text[BWL_UNIT_BUF];
@@ -275,7 +275,7 @@ char *bwl_format_time(uint64_t ns, char buf[static BWL_UNIT_BUF])
 	return ns ? format(time_units, ns, buf) : strcpy(buf, "0s");
 }
 
-/* Three significant digits, trailing zeros gone. */
+/* Three significant digits, without trailing zeros. */
 static char *human(double v, double base, const char *const *names, unsigned n,
 		   char buf[static BWL_UNIT_BUF])
 {

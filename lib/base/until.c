@@ -11,7 +11,7 @@
 #define DOMAIN "a time as in RFC 3339, such as 2027-01-31T18:00:00Z, within 100 years from now"
 #define MAX_AHEAD_S (100LL * 366 * 86400)
 
-/* n digits, as a number from min to max; -1 when they are not. */
+/* n digits, a number from min to max; -1 if they are not. */
 static int digits(const char **s, int n, int min, int max)
 {
 	int v = 0;
@@ -117,7 +117,7 @@ char *bwl_until_format(uint64_t boot_ns, uint64_t now_boot_ns, int64_t now_wall_
 	struct tm tm;
 	int n;
 
-	if (wall < 0 || boot_ns <= 1) /* ended before this boot: one text for all of these */
+	if (wall < 0 || boot_ns <= 1) /* it ended before this boot: all such moments get one text */
 		wall = 0;
 	sec = wall / NS;
 	ns = wall % NS;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The accepted copy as a file. Two lines that YAML takes for comments, then the document as the
- * source gave it, so that the file is a policy itself:
+ * The accepted copy as a file: two lines that are comments in YAML, then the document as the
+ * source gave it, so that the file itself is a policy:
  *
  *	# bwlimit accepted 1 SHA256
  *	# {"source_name": …, "accepted_at": …, "sha256": …}
  *
- * The first digest is over all that follows its line, the second over the document alone.
+ * The first digest is over everything after its line, the second over the document alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static void hex_of(const char *const part[2], const size_t len[2], char ret[stat
 	if (!c || EVP_DigestInit_ex(c, EVP_sha256(), NULL) != 1 ||
 	    EVP_DigestUpdate(c, part[0], len[0]) != 1 ||
 	    EVP_DigestUpdate(c, part[1], len[1]) != 1 || EVP_DigestFinal_ex(c, d, NULL) != 1)
-		memset(d, 0, sizeof(d)); /* which no document has: damaged, and refused */
+		memset(d, 0, sizeof(d)); /* no document has this: it counts as damaged */
 	EVP_MD_CTX_free(c);
 	bwl_hex_encode(d, sizeof(d), ret);
 }
@@ -134,7 +134,7 @@ int bwl_accepted_keep(const char *dir, const char *source, const char *text, siz
 	char first[HEAD + 1], hex[HEX + 1], when[BWL_TIME_BUF], line[2048];
 	struct bwl_bytes part[] = { { first, HEAD }, { line, 0 }, { text, len } };
 	json_t *o = json_object();
-	struct bwl_err name; /* makes it printable: a path may be anything */
+	struct bwl_err name; /* makes it printable: a path may contain anything */
 	size_t n;
 	int r;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The source's last refused content: a small file of JSON, for `status`. */
+/* The source's content that was last refused: a small JSON file, for `status`. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ int bwl_refused_keep(const char *dir, const char *source, const struct bwl_err *
 	char when[BWL_TIME_BUF], *text;
 	struct bwl_bytes part;
 	json_t *o = json_object();
-	struct bwl_err name, file; /* make them printable: a path may be anything */
+	struct bwl_err name, file; /* make them printable: a path may contain anything */
 	int r;
 
 	bwl_err_fill(&name, EIO, "%s", source);
@@ -53,7 +53,7 @@ json_t *bwl_refused_json(const char *dir)
 	was = json_load_file(path, 0, NULL);
 	if (!was)
 		return json_null();
-	o = json_object(); /* these and no others, whatever is there */
+	o = json_object(); /* only these keys, whatever the file has */
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		json_t *v = json_object_get(was, keys[i]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The desired policy as `status` has it. */
+/* The desired policy as `status` shows it. */
 #include <bwl/desired.h>
 
 json_t *bwl_desired_json(const char *dir)

@@ -8,9 +8,9 @@
  *	source -> zone -> peers of that zone and those host ports -> host port -> node -> sink
  *
  * with these amounts as capacities, and an edge from source to sink: flow records that leave. A
- * peer that limits host ports stands alone, and its edges to these have capacities, too. It never
- * falls with t, so the time is found by bisection. It errs towards the thief: each limit is taken
- * at its best moment.
+ * peer that limits host ports stands alone, and its edges to them have capacities, too. The amount
+ * never decreases with t, so the time is found by bisection. Errors are in the thief's favour: each
+ * limit is taken at its best moment.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,12 +29,12 @@ struct exit_peer {
 	uint32_t group;
 };
 
-/* Peers that share zone and host ports are one node of the network. */
+/* Peers with the same zone and host ports are one node of the network. */
 struct group {
-	const struct bwl_pol_peer *alone; /* it limits host ports; NULL: none of them does */
-	long first;                       /* edge, of those to host ports in their order */
-	uint32_t zone;                    /* index + 1; 0 none */
-	uint64_t from;                    /* bit per host port */
+	const struct bwl_pol_peer *alone; /* the peer, if it limits host ports; NULL: it does not */
+	long first;    /* the first edge to a host port; the others follow in order */
+	uint32_t zone; /* index + 1; 0: none */
+	uint64_t from; /* a bit per host port */
 	long edge;
 	uint32_t next; /* hash chain: index + 1 */
 };
@@ -90,7 +90,7 @@ static double long_run(const struct bwl_lim *l)
 	return r;
 }
 
-/* The peer's own limit. Modes shape and mark: a packet may leave later than it was charged. */
+/* The peer's own limit. With modes shape and mark a packet may leave later than it was charged. */
 static struct bwl_lim own_limit(const struct bwl_policy *p, const struct bwl_pol_peer *x)
 {
 	/* the floor is what remains when there is no grant */
@@ -136,7 +136,7 @@ static uint64_t from_of(const struct bwl_policy *p, const struct bwl_pol_peer *x
 	return mask;
 }
 
-/* Does it hold host ports to limits of theirs? */
+/* Does the peer have limits for host ports? */
 static bool has_tenants(const struct bwl_pol_peer *x)
 {
 	return x->ntenants && x->mode != BWL_MODE_MONITOR;
@@ -230,13 +230,13 @@ static int build_network(struct model *m)
 	return last < 0 ? -ENOMEM : 0;
 }
 
-/* Of a peer that stands alone the edge to host port i. */
+/* The edge to host port i, for a peer that stands alone. */
 static long tenant_edge(const struct group *g, size_t i)
 {
 	return g->first + 2 * __builtin_popcountll(g->from & ((1ULL << i) - 1));
 }
 
-/* Everything at time t, in bytes; t < 0: the long run, in bit/s. */
+/* Everything by time t, in bytes; t < 0: in the long run, in bit/s. */
 static double total(struct model *m, double t)
 {
 #define CAP(l) (t < 0 ? long_run(l) : amount(l, t))
@@ -310,7 +310,7 @@ static void describe(const struct bwl_lim *l, double t, const char *kind, const 
 		snprintf(buf + n, size - n, " (and %zu more peers)", more);
 }
 
-/* Of the limits that are full at time t, the one through which most would go. */
+/* Among the limits that are exhausted at time t, finds the one through which most would go. */
 static void find_binding(struct model *m, double t, char *buf, size_t size)
 {
 	const struct bwl_policy *p = m->p;
@@ -321,7 +321,7 @@ static void find_binding(struct model *m, double t, char *buf, size_t size)
 	snprintf(buf, size, "%s", m->nexits ? "nothing: no limit at all" : "no exits");
 	if (isinf(total(m, t)))
 		return;
-	/* If another limit also binds, it is described below, if more goes through it. */
+	/* Any other limit that binds is described below if more goes through it. */
 	if (m->records->present) {
 		best = e[m->records_edge].cap;
 		describe(m->records, t, "records", "", 0, buf, size);

@@ -65,7 +65,7 @@ static double left(const struct bwl_edge *e)
 	return isinf(e->cap) ? INFINITY : e->cap - e->flow;
 }
 
-/* Distances from the source along edges with something left; true when the sink has one. */
+/* Distances from the source along edges with some capacity left. true: the sink has one. */
 static bool find_levels(struct bwl_flow *f)
 {
 	uint32_t *queue = f->at, head = 0, tail = 0;
@@ -104,7 +104,7 @@ static double push(struct bwl_flow *f, uint32_t n, double most)
 			continue;
 		if (isinf(got))
 			return got;
-		/* a full edge has nothing left, whatever rounding says */
+		/* a full edge has nothing left, whatever rounding results in */
 		e->flow = got == room ? e->cap : e->flow + got;
 		back->flow -= got;
 		return got;

@@ -11,7 +11,7 @@
 
 #define ROW_MASK (BWL_LAT_ROWS - 1U)
 
-/* The row's hash of the name: 24 bits. */
+/* The hash of the peer's name in the row: 24 bits. */
 static uint32_t hash_of(const char *name)
 {
 	uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
@@ -46,7 +46,7 @@ static bool next_of(const struct bwl_pins *p, const uint32_t *after, uint32_t *i
 	return true;
 }
 
-/* Is it still that peer's? */
+/* Does the row still belong to that peer? */
 static bool is_of(const struct bwl_pins *p, uint32_t id, uint32_t value,
 		  char name[static BWL_NAME_LEN])
 {
@@ -94,7 +94,9 @@ int bwl_lat_read(const struct bwl_pins *p, struct bwl_lat_peers *ret, struct bwl
 
 	memset(ret, 0, sizeof(*ret));
 	r = read_row(p, 0, &ret->peer[ret->n++].sum, e);
-	/* a map that somebody writes meanwhile may begin again: no more steps than it has rows */
+	/*
+	 * if somebody writes to the map, iterating may begin again: no more steps than it has rows
+	 */
 	for (steps = 0; !r && steps < BWL_LAT_ROWS && next_of(p, steps ? &id : NULL, &id, &value);
 	     steps++) {
 		struct bwl_lat_peer *x = &ret->peer[ret->n];
@@ -105,14 +107,17 @@ int bwl_lat_read(const struct bwl_pins *p, struct bwl_lat_peers *ret, struct bwl
 		x->id = id;
 		if (is_of(p, id, value, x->name))
 			ret->n++;
-		else /* its id belongs to another peer now, which was not requested by name */
+		else /* its id belongs to another peer now, which nobody asked to measure */
 			add(&ret->peer[0].sum, &x->sum);
 	}
 	qsort(ret->peer + 1, ret->n - 1, sizeof(*ret->peer), by_name);
 	return r;
 }
 
-/* Rows in use, a bit each; entries of peers that are gone go. *ret_has: `id` has one. */
+/*
+ * Returns the rows in use, a bit each, and removes entries of peers that are gone. *ret_has: `id`
+ * has one.
+ */
 static uint64_t tidy(const struct bwl_pins *p, uint32_t wanted, bool *ret_has)
 {
 	uint32_t keys[BWL_LAT_ROWS], n = 0, i, value;
@@ -158,7 +163,7 @@ int bwl_lat_begin(struct bwl_pins *p, uint32_t id, struct bwl_err *e)
 	if (!bwl_peer_name(p, id, name))
 		return bwl_fail(e, ENOENT, "the peer is gone");
 	row = (uint32_t)__builtin_ctzll(~used);
-	r = bwl_grace(p, e); /* whose row it was may have packets in flight */
+	r = bwl_grace(p, e); /* packets of the row's previous owner may be in flight */
 	if (r)
 		return r;
 	value = hash_of(name) | row;

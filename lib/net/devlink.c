@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ports of a NIC's switch, whether or not a network device of this namespace represents them:
- * an active function without one could bypass every program. Also the mode of that switch.
+ * an active function without one could bypass every program. And the mode of that switch.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -14,7 +14,7 @@
 #include <bwl/nl.h>
 #include "devlink_ask.h"
 
-/* Of linux/devlink.h (6.2, 6.6), which Debian 12's headers lack. */
+/* From linux/devlink.h (6.2, 6.6); Debian 12's headers lack them. */
 #define PORT_FN_ATTR_CAPS 4
 #define PORT_FN_CAP_IPSEC_CRYPTO (1U << 2)
 #define PORT_FN_CAP_IPSEC_PACKET (1U << 3)
@@ -41,7 +41,7 @@ static void read_function(const struct nlattr *a, struct bwl_devlink_port *p)
 		} else if (mnl_attr_get_type(n) == PORT_FN_ATTR_CAPS &&
 			   mnl_attr_get_payload_len(n) >= sizeof(caps)) {
 			/*
-			 * The selector marks what the driver reports; the rest is 0 and means
+			 * The selector marks what the driver reports; the other bits are 0 and mean
 			 * nothing.
 			 */
 			memcpy(&caps, mnl_attr_get_payload(n), sizeof(caps));
@@ -178,7 +178,7 @@ int bwl_eswitch(const char *card, struct bwl_eswitch *ret)
 	return bwl_devlink_ask(card, DEVLINK_CMD_ESWITCH_GET, NULL, eswitch, ret);
 }
 
-/* One value for each cmode. Of another type than a word it is left alone. */
+/* There is a value for each cmode. If its type is not a string it is ignored. */
 static void read_value(const struct nlattr *value, char ret[static BWL_CARD_WORD])
 {
 	const char *word = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* devlink dev info: the driver of a card, its firmware, and the firmware that waits for a reset. */
+/* devlink dev info: a card's driver, its firmware, and the firmware that a reset would activate. */
 #include <libmnl/libmnl.h>
 #include <linux/devlink.h>
 #include <linux/genetlink.h>

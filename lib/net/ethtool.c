@@ -8,7 +8,10 @@
 #include <bwl/card.h>
 #include <bwl/nl.h>
 
-/* Fills nothing and returns 0 if the kernel has no such family or the driver no answer. */
+/*
+ * If the kernel has no such family, or the driver no answer, nothing is filled in, and the result
+ * is 0.
+ */
 static int ask(uint32_t ifindex, uint8_t cmd, uint16_t header, mnl_cb_t fn, void *arg)
 {
 	struct nlmsghdr *h;
@@ -75,7 +78,10 @@ int bwl_channels(uint32_t ifindex, struct bwl_channels *ret)
 	return ask(ifindex, ETHTOOL_MSG_CHANNELS_GET, ETHTOOL_A_CHANNELS_HEADER, channels, ret);
 }
 
-/* A list of bits: without a mask those that are set, with one those that it tells of. */
+/*
+ * A list of bits. Without a mask it has the bits that are set; with a mask it has those it reports
+ * on.
+ */
 static void read_bit(const struct nlattr *bit, bool has_mask, enum bwl_offered is,
 		     struct bwl_offer *f, size_t n)
 {

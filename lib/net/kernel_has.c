@@ -23,9 +23,9 @@ void bwl_kernel_ask(struct bwl_kernel_has *ret)
 	*ret = (struct bwl_kernel_has){ 0 };
 	if (!btf)
 		return;
-	/* Added in 6.8, and used as its mark. */
+	/* Since 6.8; it is used as that version's mark. */
 	ret->sa_of_packet = btf__find_by_name_kind(btf, "bpf_xfrm_state_opts", BTF_KIND_STRUCT) > 0;
-	/* Of 6.2. */
+	/* Since 6.2. */
 	ret->policy_offload = has_member(btf, "xfrm_policy", "xdo");
 	btf__free(btf);
 }

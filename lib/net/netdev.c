@@ -76,7 +76,7 @@ int bwl_netdev_list(struct bwl_netdev **ret, size_t *ret_n, struct bwl_err *e)
 	struct list l = { 0 };
 	int r = -EINTR, tries;
 
-	/* EINTR: devices came or went meanwhile, so the list may have holes. */
+	/* EINTR: devices appeared or disappeared meanwhile, so the list may be incomplete. */
 	for (tries = 0; r == -EINTR && tries < DUMP_TRIES; tries++) {
 		struct nlmsghdr *h = bwl_nl_request(buf, RTM_GETLINK, NLM_F_DUMP);
 		struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
@@ -147,7 +147,7 @@ static int watch_link(const struct nlmsghdr *h, void *arg)
 	return w->fn(&d, w->arg) ? MNL_CB_STOP : MNL_CB_OK;
 }
 
-/* Every device that is there now. Returns MNL_CB_OK, MNL_CB_STOP or a negative errno. */
+/* Every device that exists now. Returns MNL_CB_OK, MNL_CB_STOP or a negative errno. */
 static int watch_all(const struct watch *w, struct bwl_err *e)
 {
 	struct bwl_netdev *d = NULL;
@@ -184,7 +184,7 @@ int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg
 			mnl_socket_close(s);
 		return bwl_fail(e, err, "cannot watch network devices: %s", strerror(err));
 	}
-	r = watch_all(&w, e); /* after the subscription: no device falls between */
+	r = watch_all(&w, e); /* after the subscription, so that no device is missed */
 	while (r > 0) {
 		n = mnl_socket_recvfrom(s, buf, sizeof(buf));
 		if (n < 0 && errno == ENOBUFS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A driver's own counters by name, as `ethtool -S` prints them: there is no standard, so a device's
- * counters are looked up each time. By ioctl: ethtool's netlink family has none of them.
+ * counters are looked up each time. By ioctl, because ethtool's netlink family does not have them.
  */
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -16,7 +16,7 @@
 
 /*
  * The kernel writes as many as the driver has at that moment, whatever room it was given (until
- * 6.14): so allow for queues that were added since the count.
+ * 6.14): so there is room for queues that are added after the count.
  */
 #define SPARE 4096
 
@@ -77,7 +77,7 @@ static void pick(const struct names *a, struct bwl_counter *c, size_t n)
 
 int bwl_netdev_counters(const char *name, struct bwl_counter *c, size_t n)
 {
-	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* any: units deny INET */
+	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* any family: units forbid INET */
 	struct names a = { 0 };
 	struct ifreq q = { 0 };
 	int r;

@@ -15,7 +15,7 @@
 #include <bwl/prefix.h>
 
 struct hop {
-	uint8_t family; /* of via: IPv4 may go through an IPv6 next hop */
+	uint8_t family; /* of via: an IPv4 route may have an IPv6 next hop */
 	uint8_t via[16];
 	uint32_t ifindex;
 	uint8_t type; /* RTN_* */
@@ -63,7 +63,7 @@ static int find_route(uint32_t ifindex, uint8_t family, const uint8_t *addr, str
 	int r;
 
 	*ret = (struct hop){ .family = family };
-	memcpy(ret->via, addr, addr_len(family)); /* on the link, unless a gateway is named */
+	memcpy(ret->via, addr, addr_len(family)); /* itself, unless there is a gateway */
 	m->rtm_family = family;
 	m->rtm_dst_len = (uint8_t)(8 * addr_len(family));
 	mnl_attr_put(h, RTA_DST, addr_len(family), addr);
@@ -109,7 +109,10 @@ static int one_neighbour(const struct nlmsghdr *h, void *arg)
 	return MNL_CB_OK;
 }
 
-/* As a packet of the DPU's own would: the kernel resolves, or asks whether it is still there. */
+/*
+ * As if the DPU sent a packet: the kernel resolves the address, or checks whether it is still
+ * there.
+ */
 static void use_neighbour(const struct hop *x)
 {
 	char buf[256];
@@ -142,10 +145,10 @@ int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, u
 }
 
 /*
- * What is "externally learned" is on no list of the garbage collector
- * (neigh_update_gc_list(), 5.0), and is still resolved, asked whether it is there, and given
- * another MAC as any other: only its place in the table is its own. NTF_EXT_MANAGED alone would
- * keep it fresh, not in. Before 5.16 NTF_USE sets no flag of an entry that is there.
+ * An "externally learned" entry is not on the garbage collector's list (neigh_update_gc_list(),
+ * 5.0). It is still resolved, probed and given another MAC like any other: it only keeps its place
+ * in the table. NTF_EXT_MANAGED alone would keep it fresh, but not in the table. Before 5.16
+ * NTF_USE does not set flags of an existing entry.
  */
 int bwl_netdev_keep_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr,
 			     bool only_gateway)
@@ -224,7 +227,7 @@ int bwl_netdev_hop_fix(const struct bwl_fixed_hop *f, struct bwl_err *e)
 	int r;
 
 	if (!bwl_netdev_hop_check(f, NULL))
-		return 0; /* or an operator's: his entry stays his */
+		return 0; /* it may also be an operator's entry, which is left alone */
 	h = about_neighbour(buf, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &x);
 	m = mnl_nlmsg_get_payload(h);
 	m->ndm_state = NUD_PERMANENT;
@@ -239,7 +242,7 @@ int bwl_netdev_hop_fix(const struct bwl_fixed_hop *f, struct bwl_err *e)
 			strerror(-r));
 }
 
-#define SWEEP_MOST 256 /* entries at a time: what is left over goes with the next sweep */
+#define SWEEP_MOST 256 /* entries at a time; the next sweep removes the rest */
 
 struct sweep {
 	uint32_t ifindex;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See bwl/iif_rules.h. The rules say that the kernel made them (RTPROT_KERNEL): systemd-networkd
- * removes, when it starts, every rule that it did not make itself and leaves the kernel's alone.
- * Without rule 0 and without these nothing would reach the DPU, not even ssh. So they are known by
- * priority and content.
+ * See bwl/iif_rules.h. The rules claim that the kernel made them (RTPROT_KERNEL): when
+ * systemd-networkd starts it removes every rule that it did not make itself, except the kernel's.
+ * Without rule 0, and without these rules, nothing would reach the DPU, not even ssh. So ours are
+ * recognised by priority and content.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -20,19 +20,19 @@
 #include <bwl/nl.h>
 
 /*
- * Rule 0 has a priority of its own: to delete a rule the kernel (rule_find(), 6.x) takes the first
- * that has what is named, and one without a device would be any.
+ * Rule 0 has a priority of its own: when deleting, the kernel (rule_find(), 6.x) takes the first
+ * rule that has what the request names, and a request without a device matches any rule.
  */
 enum { PREF_KERNEL, PREF_LOCAL, PREF_PAST, PREF_CLOSED, PREF_NOP, PREF_TUNNEL, PREF_QUIET };
 
 #define DUMP_TRIES 10
-/* a rule and a goto for each, lo, and one of each other kind */
+/* a rule and a goto for each device, one for lo, and one of each other kind */
 #define ROOM (2 * BWL_LOCK_DEVS + 8)
 
 struct rule {
 	uint32_t pref, table, to, mark, mask;
 	uint8_t action, protocol;
-	bool inverted, narrow; /* narrow: also by something that ours never look at */
+	bool inverted, narrow; /* narrow: it also looks at something that ours never look at */
 	char iif[IFNAMSIZ], oif[IFNAMSIZ];
 };
 
@@ -92,7 +92,7 @@ static int rule_attr(const struct nlattr *a, void *arg)
 	case FRA_OIFNAME:
 		snprintf(x->oif, sizeof(x->oif), "%s", mnl_attr_get_str(a));
 		break;
-	case FRA_SUPPRESS_PREFIXLEN: /* -1: by none, and so the kernel shows it of every rule */
+	case FRA_SUPPRESS_PREFIXLEN: /* -1: no limit; the kernel reports it for every rule */
 		x->narrow |= mnl_attr_get_u32(a) != UINT32_MAX;
 		break;
 	case FRA_SUPPRESS_IFGROUP:
@@ -129,7 +129,7 @@ static int one_rule(const struct nlmsghdr *h, void *arg)
 	return MNL_CB_OK;
 }
 
-/* In the order in which the kernel goes through them. */
+/* In the order in which the kernel applies them. */
 static int dump(uint8_t family, struct rules *ret)
 {
 	char buf[256];
@@ -193,7 +193,7 @@ static bool is_rule_0(const struct rule *x)
 	       !x->narrow && !x->mask && !*x->iif && !*x->oif;
 }
 
-/* Of a shape that only we make, at our priorities. */
+/* Only we make rules of this form, at our priorities. */
 static bool is_ours(const struct rule *x)
 {
 	if (x->protocol != RTPROT_KERNEL || x->narrow)
@@ -221,7 +221,7 @@ static void want(struct rules *l, struct rule x)
 	l->rule[l->n++] = x;
 }
 
-/* mask 0: whatever comes from there. */
+/* mask 0: everything from that device. */
 static void want_dev(struct rules *l, const char *name, bool management, uint32_t mark,
 		     uint32_t mask)
 {
@@ -240,9 +240,8 @@ static void want_dev(struct rules *l, const char *name, bool management, uint32_
 }
 
 /*
- * In the order in which they are added: rule 0 still exists meanwhile, so each of these closes
- * something or changes nothing. Uplinks before host ports: ESP passes through the list for every
- * packet.
+ * In the order in which they are added: rule 0 still exists then, so each of these closes something
+ * or changes nothing. Uplinks before host ports, because every ESP packet goes through the list.
  */
 static int wanted(const struct bwl_lock *l, struct rules *ret)
 {
@@ -287,7 +286,7 @@ static const struct rule *find(const struct rules *l, const struct rule *x)
 }
 
 /*
- * A kernel without CONFIG_IP_MULTIPLE_TABLES, or that of IPv6, has no rules: none can be set, and
+ * A kernel without CONFIG_IP_MULTIPLE_TABLES, or IPv6's option, has no rules: none can be set, and
  * none is left.
  */
 static bool has_no_rules(int r)
@@ -323,7 +322,7 @@ static int add_missing(const struct family *f, const struct rules *now, const st
 	return r;
 }
 
-/* By now nothing is missing. */
+/* At this point no rule is missing. */
 static int drop_surplus(const struct family *f, const struct rules *now, const struct rules *w)
 {
 	size_t i;
@@ -372,7 +371,7 @@ int bwl_lock_set(const struct bwl_lock *l, struct bwl_err *e)
 				"a kernel with CONFIG_IP_MULTIPLE_TABLES and CONFIG_IPV6_MULTIPLE_TABLES");
 	}
 	free(w.rule);
-	if (!r && *l->tunnel) /* what an older version set in their place */
+	if (!r && *l->tunnel) /* rules of an older version */
 		bwl_netdev_no_old_rules(l->tunnel, l->table);
 	return r;
 }
@@ -416,7 +415,7 @@ static bool refuses(const struct rule *x)
 	       x->action == FR_ACT_PROHIBIT || x->action == FR_ACT_NOP;
 }
 
-/* Of a site's own: behind ours, or it refuses, or it leads what management alone has sent. */
+/* A site's own rule: it is after ours, or refuses, or only leads on what management has sent. */
 static bool is_harmless(const struct rules *w, const struct rule *x)
 {
 	struct rule past = { .pref = PREF_PAST, .action = FR_ACT_GOTO, .to = PREF_NOP };
@@ -492,7 +491,10 @@ static int open_family(const struct family *f)
 	}
 	if (ours && !local)
 		r = talk(RTM_NEWRULE, f->family, &rule_0);
-	/* What refuses and what jumps over it first; what leads to table local last. */
+	/*
+	 * First the rules that refuse and those that jump over them; last those that lead to table
+	 * local.
+	 */
 	for (i = now.n; !r && ours && i-- > 0;)
 		if (is_ours(&now.rule[i]))
 			r = talk(RTM_DELRULE, f->family, &now.rule[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules that versions before bwl/iif_rules.h set: the tunnel device's, and the one that sends what
- * the kernel answers to charged packets nowhere.
+ * Rules that versions before bwl/iif_rules.h set: the tunnel device's, and the one that discards
+ * the kernel's replies to charged packets.
  */
 #include <libmnl/libmnl.h>
 #include <linux/fib_rules.h>
@@ -22,7 +22,7 @@ void bwl_netdev_loud(void)
 	for (i = 0; i < 2; i++) {
 		int r = 0, n;
 
-		for (n = 0; !r && n < 16; n++) { /* those of other tags too */
+		for (n = 0; !r && n < 16; n++) { /* also those of other tags */
 			struct nlmsghdr *h = bwl_nl_request(buf, RTM_DELRULE, NLM_F_ACK);
 			struct fib_rule_hdr *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 

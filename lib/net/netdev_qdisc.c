@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* fq on uplinks: detecting qdiscs that keep departure times, and installing fq. */
+/* fq on uplinks: detects qdiscs that keep departure times, and installs fq. */
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_link.h>
@@ -10,11 +10,11 @@
 #include <bwl/netdev.h>
 #include <bwl/nl.h>
 
-#define FQ_PACKETS 20000U /* a horizon of 10 ms at 25 Gbit/s of full frames */
+#define FQ_PACKETS 20000U /* 10 ms of full frames at 25 Gbit/s */
 #define MQ_HANDLE 0x62770000U
 
 struct seen {
-	uint32_t ifindex, root; /* root: handle of an mq, 0 none */
+	uint32_t ifindex, root; /* root: handle of an mq; 0: none */
 	bool root_fq, root_mq;
 	unsigned fq, other; /* below the mq */
 };
@@ -32,7 +32,7 @@ static int attr(const struct nlattr *a, void *arg)
 	return MNL_CB_OK;
 }
 
-/* The root comes before what is below it. */
+/* The root is listed before what is below it. */
 static int one_qdisc(const struct nlmsghdr *h, void *arg)
 {
 	const struct tcmsg *m = mnl_nlmsg_get_payload(h);

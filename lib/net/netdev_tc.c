@@ -26,7 +26,7 @@ static int one_filter(const struct nlmsghdr *h, void *arg)
 	const struct nlattr *a;
 
 	if (h->nlmsg_type != RTM_NEWTFILTER || !m->tcm_handle)
-		return MNL_CB_OK; /* handle 0: the list's own entry */
+		return MNL_CB_OK; /* handle 0: the entry for the list itself */
 	f.handle = m->tcm_handle;
 	f.priority = m->tcm_info >> 16;
 	mnl_attr_for_each(a, h, sizeof(*m))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What XDP really does on a device. A driver may accept a native program and never run it
- * (netdevsim), and one that runs it may not send frames that others redirect to it: since 6.3 the
+ * (netdevsim), and one that runs it may not send frames that are redirected to it: since 6.3 the
  * kernel reports both.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <bwl/netdev.h>
 #include <bwl/nl.h>
 
-/* Of linux/netdev.h (6.3), which Debian 12's headers lack. */
+/* From linux/netdev.h (6.3); Debian 12's headers lack them. */
 #define NETDEV_CMD_DEV_GET 1
 #define NETDEV_A_DEV_IFINDEX 1
 #define NETDEV_A_DEV_XDP_FEATURES 3
@@ -56,13 +56,16 @@ static int ask_kernel(uint32_t ifindex, struct bwl_netdev_xdp *ret)
 	return bwl_nl_talk(NETLINK_GENERIC, h, features, ret);
 }
 
-/* Driver's name, and what happens to frames on receipt: of no device that ethtool does not know. */
+/*
+ * The driver's name, and what it does to received frames; nothing if ethtool does not know the
+ * device.
+ */
 static void ask_driver(const char *name, struct bwl_netdev_xdp *ret)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 	struct ethtool_value flags = { .cmd = ETHTOOL_GFLAGS };
 	struct ifreq q = { .ifr_data = (void *)&info };
-	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* any: units deny INET */
+	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* any family: units forbid INET */
 
 	if (s < 0)
 		return;
@@ -89,7 +92,7 @@ int bwl_netdev_xdp(const char *name, uint32_t ifindex, struct bwl_netdev_xdp *re
 	if (r)
 		return bwl_fail(e, -r, "%s: cannot ask what its driver does of XDP: %s", name,
 				strerror(-r));
-	if (!ret->told) /* the one known driver that accepts what it does not run */
+	if (!ret->told) /* the only known driver that accepts programs and does not run them */
 		ret->runs = strcmp(ret->driver, "netdevsim") != 0;
 	r = bpf_xdp_query((int)ifindex, 0, &o);
 	if (r)

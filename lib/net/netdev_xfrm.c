@@ -37,9 +37,9 @@ static int add_link(const char *name, uint32_t if_id)
 }
 
 /*
- * What fits is for the uplink's MTU to say, less what ESP adds. A device of a smaller MTU (1500
- * when made) bounds the path through it too, xfrm_init_pmtu(): jumbo packets would end in it, each
- * in an ICMP error of the DPU's own kernel that quotes the host.
+ * The uplink's MTU, minus what ESP adds, decides what fits. A smaller MTU of this device (1500 when
+ * made) would limit the path through it, too (xfrm_init_pmtu()): jumbo packets would end there,
+ * each with an ICMP error from the DPU's kernel that quotes the host.
  */
 static int widen(const struct bwl_netdev *d, struct bwl_err *e)
 {
@@ -50,12 +50,12 @@ static int widen(const struct bwl_netdev *d, struct bwl_err *e)
 
 	m->ifi_family = AF_UNSPEC;
 	m->ifi_index = (int)d->ifindex;
-	mnl_attr_put_u32(h, IFLA_MTU, 65535); /* the largest that it takes */
+	mnl_attr_put_u32(h, IFLA_MTU, 65535); /* the largest that it accepts */
 	r = bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 	return r ? bwl_fail(e, -r, "cannot set the MTU of %s: %s", d->name, strerror(-r)) : 0;
 }
 
-/* Without a link-local address: the device itself has nothing to say. Without IPv6 it never has. */
+/* No link-local address: the device itself sends nothing. Without IPv6 it has none anyway. */
 static void no_addresses(uint32_t ifindex)
 {
 	char buf[256];
@@ -101,7 +101,10 @@ static int one_link(const struct nlmsghdr *h, void *arg)
 	return mnl_attr_parse(h, sizeof(struct ifinfomsg), info_data, arg);
 }
 
-/* A kernel before 6.1 ignores the attribute and makes an interface of another sort: look. */
+/*
+ * A kernel before 6.1 ignores the attribute and makes another kind of interface: so its mode is
+ * read back.
+ */
 static struct mode mode_of(uint32_t ifindex)
 {
 	char buf[256];
@@ -122,7 +125,7 @@ bool bwl_netdev_is_plain_xfrm(uint32_t ifindex)
 	return !x.collects && x.if_id == BWL_TUN_IF_ID;
 }
 
-/* One that is there, of either sort. */
+/* An existing device, of either kind. */
 static int known(const char *name, struct bwl_netdev *d, bool *ret_plain, struct bwl_err *e)
 {
 	struct mode x;
@@ -202,7 +205,7 @@ static int add_route(uint8_t family, uint32_t ifindex, uint32_t table)
 	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 }
 
-/* The rule of versions before bwl/iif_rules.h, which has it now. */
+/* Removes the rule of versions before bwl/iif_rules.h, which has replaced it. */
 static void no_rule(uint8_t family, const char *name, uint32_t table)
 {
 	char buf[256];
@@ -226,7 +229,7 @@ int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_
 	for (i = 0; i < 2; i++) {
 		r = add_route(families[i], d->ifindex, table);
 		if (r == -EAFNOSUPPORT || r == -EOPNOTSUPP)
-			continue; /* no IPv6 here */
+			continue; /* there is no IPv6 here */
 		if (r)
 			return bwl_fail(e, -r, "cannot route IPv%d into %s: %s", i ? 6 : 4, d->name,
 					strerror(-r));

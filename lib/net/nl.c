@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Netlink: request and answers, over libmnl. */
+/* Netlink: requests and answers, with libmnl. */
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <bwl/nl.h>
 
-/* As it is to be shown: the kernel's, or a driver's, hence one line of plain characters. */
+/*
+ * Prepared for display: the kernel or a driver wrote it, so it becomes one line of plain
+ * characters.
+ */
 static void copy_words(char *to, size_t size, const char *from, size_t n)
 {
 	size_t i;
@@ -16,7 +19,9 @@ static void copy_words(char *to, size_t size, const char *from, size_t n)
 	to[i] = '\0';
 }
 
-/* The request comes back before the attributes; whole, unless it is marked as capped. */
+/*
+ * The kernel returns the request before the attributes: completely, unless it is marked as capped.
+ */
 void bwl_nl_said_read(const struct nlmsghdr *h, char said[static BWL_NL_SAID])
 {
 	const struct nlmsgerr *err = mnl_nlmsg_get_payload(h);
@@ -45,7 +50,7 @@ static void look_for_words(const void *buf, int n, char *said)
 		bwl_nl_said_read(h, said);
 }
 
-/* said NULL: not needed. */
+/* said NULL: it is not needed. */
 static int talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg, char *said)
 {
 	struct mnl_socket *s = mnl_socket_open2(bus, SOCK_CLOEXEC);
@@ -58,7 +63,7 @@ static int talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg, char *said)
 	if (!s)
 		return -errno;
 	h->nlmsg_seq = ++seq;
-	if (said) /* a kernel without them returns nothing */
+	if (said) /* a kernel without them returns none */
 		mnl_socket_setsockopt(s, NETLINK_EXT_ACK, &yes, sizeof(yes));
 	if (!mnl_socket_bind(s, 0, MNL_SOCKET_AUTOPID)) {
 		port = mnl_socket_get_portid(s);
@@ -72,7 +77,7 @@ static int talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg, char *said)
 	}
 	r = r < 0 ? -errno : 0;
 	mnl_socket_close(s);
-	explicit_bzero(buf, sizeof(buf)); /* answers of XFRM hold keys */
+	explicit_bzero(buf, sizeof(buf)); /* XFRM's answers contain keys */
 	return r;
 }
 

@@ -13,7 +13,7 @@
 #define CLASS_NETWORK 0x02U
 #define VENDOR_MELLANOX 0x15b3
 
-/* Physical functions, as mlx5's table of devices has them (drivers/net/ethernet/mellanox/mlx5). */
+/* Physical functions, according to mlx5's table of devices (drivers/net/ethernet/mellanox/mlx5). */
 static const struct {
 	uint16_t device;
 	const char *name;
@@ -86,7 +86,7 @@ int bwl_pci_nics(struct bwl_pci_nic **ret, size_t *ret_n, struct bwl_err *e)
 			continue;
 		more = reallocarray(all, n + 1, sizeof(*more));
 		if (!more)
-			break; /* the list is cut; no machine has that many cards */
+			break; /* the list is truncated: no machine has that many cards */
 		all = more;
 		read_nic(d->d_name, &all[n++]);
 	}
@@ -110,7 +110,7 @@ bool bwl_pci_has_dev(const struct bwl_pci_nic *nic, const char *dev)
 	snprintf(file, sizeof(file), "net/%.31s", dev);
 	if (has_file(nic->address, file))
 		return true;
-	/* virtio: a device between the function and its network device */
+	/* virtio: there is a device between the function and its network device */
 	snprintf(file, sizeof(file), BUS "/%s", nic->address);
 	dir = opendir(file);
 	while (!has && dir && (d = readdir(dir))) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an interval's tables hold, added up over CPUs. */
+/* The content of an interval's tables, added up over all CPUs. */
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/clock.h>
@@ -17,7 +17,7 @@ bool bwl_book_balances(const struct bwl_book_cpu *c)
 	return bwl_rec_sum_same(&have, &c->after);
 }
 
-/* As the peer's counter would have it. */
+/* As it would appear in the peer's counter. */
 static struct bwl_rec_sum sum_of(const struct bwl_flow *x)
 {
 	struct bwl_rec_sum s = { 0 };
@@ -32,7 +32,7 @@ static struct bwl_rec_sum sum_of(const struct bwl_flow *x)
 	return s;
 }
 
-/* Within 26 days of now_ns. */
+/* Correct within 26 days of now_ns. */
 static uint64_t time_of(uint32_t shifted, uint64_t now_ns)
 {
 	int32_t ago = (int32_t)((uint32_t)(now_ns >> BWL_REC_TIME_SHIFT) - shifted);
@@ -110,7 +110,7 @@ void bwl_book_merge(struct bwl_book *b)
 	b->nflows = (size_t)(to - b->flow) + 1;
 }
 
-/* Where the programs look for it. */
+/* In the same place where the programs look for it. */
 static struct bwl_book_cpu *find(struct bwl_book_cpu *const *of, uint32_t peer)
 {
 	uint32_t at = bwl_spread(peer, BWL_REC_PEERS_BITS), i;
@@ -140,7 +140,7 @@ static void take_rows(const struct bwl_rec_row *x, struct bwl_book *b, struct bw
 		*f = flow_of(x, now_ns);
 		s = sum_of(f);
 		c = find(of, bwl_flow_peer(f));
-		if (c) /* no row is without */
+		if (c) /* every row has one */
 			bwl_rec_sum_add(i < BWL_REC_ROWS ? &c->flows : &c->rests, &s);
 	}
 }
@@ -166,7 +166,7 @@ static void take_cpu(const struct bwl_rec *r, unsigned cpu, struct bwl_book *b,
 	take_rows(&r->row[table * BWL_REC_TABLE], b, of);
 }
 
-/* Counted first, so that it takes no more memory than it must. */
+/* Counted first, so that no more memory is used than necessary. */
 static void count(const struct bwl_rec *r, uint32_t interval, size_t *rows, size_t *peers)
 {
 	unsigned cpu;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The recorder's maps: made, opened, and one interval after the other. */
+/* The recorder's maps: making, opening, and turning from one interval to the next. */
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 static const struct {
 	const char *name;
-	uint32_t value, entries; /* entries: a CPU; 0: one in all */
+	uint32_t value, entries; /* entries: per CPU; 0: one for all */
 } maps[_BWL_REC_MAPS] = {
 	[BWL_REC_WORD] = { "bwl_rec_word", sizeof(struct bwl_rec_word), 0 },
 	[BWL_REC_CPU] = { "bwl_rec_cpu", sizeof(struct bwl_rec_cpu), 1 },
@@ -35,8 +35,8 @@ static uint32_t entries_of(enum bwl_rec_map m, unsigned cpus)
 }
 
 /*
- * The programs use the CPU's number, and numbers may be sparse: "0-3,8" are five CPUs with numbers
- * below 9, but libbpf_num_possible_cpus() returns 5.
+ * The programs use the CPU's number, and the numbers may have gaps: "0-3,8" are five CPUs with
+ * numbers below 9, but libbpf_num_possible_cpus() returns 5.
  */
 unsigned bwl_rec_cpus_of(const char *possible)
 {
@@ -189,7 +189,7 @@ int bwl_rec_grace(struct bwl_err *e)
 	return r;
 }
 
-/* Of all CPUs: since the tables were made, in every interval that has this bank. */
+/* Sum over all CPUs since the tables were made, for the intervals that use this bank. */
 static struct bwl_rec_sum other_of(const struct bwl_rec *r, uint32_t interval)
 {
 	struct bwl_rec_sum s = { 0 };
@@ -211,7 +211,9 @@ bool bwl_rec_other(const struct bwl_rec *r, uint32_t interval, struct bwl_rec_su
 	return b->interval == interval;
 }
 
-/* Nobody writes to its bank before it begins. A kill here leaves it unknown. */
+/*
+ * Nobody writes to the interval's bank before it begins. After a kill in here its sum is unknown.
+ */
 static void note_begin(struct bwl_rec *r, uint32_t interval)
 {
 	struct bwl_rec_begun *b = &r->word->begun[bwl_rec_bank(interval)];

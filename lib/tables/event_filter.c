@@ -10,11 +10,11 @@ const char *const bwl_filter_words[] = {
 	[EVENT] = "event", [REASON] = "reason", [PORT] = "port",
 	[PEER] = "peer",   [CLASS] = "class",   [NWORDS] = NULL,
 };
-/* Those that are bits of an enumeration. */
+/* Words that stand for bits of an enumeration. */
 static const struct domain {
 	const char *(*name)(unsigned);
 	unsigned n;
-	const char *where; /* they are listed, where they are too many for an error */
+	const char *where; /* where they are listed, if they are too many for an error */
 } domains[NWORDS] = {
 	[EVENT] = { bwl_event_name, _BWL_EVENT_MAX, NULL },
 	[REASON] = { bwl_reason_name, _BWL_REASON_MAX, "`bwlimit-ctl reasons --all` lists them" },

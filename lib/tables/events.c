@@ -34,7 +34,7 @@ int bwl_event_losses(const struct bwl_pins *p, struct bwl_event_losses *ret, str
 
 	memset(ret, 0, sizeof(*ret));
 	for (uint32_t port = 0; port < BWL_MAX_PORTS && !r; port++) {
-		/* 0 is also of interfaces that are no port */
+		/* 0 also stands for interfaces that are not ports */
 		if (port && !p->dev[port].ifindex && !*p->dev[port].name)
 			continue;
 		for (uint32_t kind = 0; kind < _BWL_EVENT_MAX && !r; kind++) {

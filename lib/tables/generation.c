@@ -136,7 +136,7 @@ static int make(enum bwl_pin pin, uint32_t n, struct bwl_err *e)
 
 	bwl_inner_shape(pin, &s);
 	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = s.flags);
-	snprintf(name, sizeof(name), "%.8s", bwl_pin_name(pin)); /* without its version */
+	snprintf(name, sizeof(name), "%.8s", bwl_pin_name(pin)); /* without the version */
 	fd = bpf_map_create(s.type, name, s.key_bytes, s.value_bytes, n ? n : 1, &o);
 	if (fd < 0)
 		bwl_fail(e, errno, "cannot make map %s of %u entries: %s", name, n,
@@ -242,7 +242,7 @@ uint64_t bwl_gen_bytes(const struct bwl_gen *g)
 	return sum;
 }
 
-/* One table; key_size 4, 16 (hashes), 8 or 20 (tries: prefix length first). */
+/* Walks one table; key_size 4, 16 (hashes), 8 or 20 (tries: prefix length first). */
 static int walk(int fd, uint32_t key_size, bwl_dest_fn fn, void *arg)
 {
 	const bool trie = key_size == 8 || key_size == 20;
@@ -276,7 +276,7 @@ static int walk(int fd, uint32_t key_size, bwl_dest_fn fn, void *arg)
 
 #define WALK_BATCH 8192U
 
-/* Hashes in batches: a million single look-ups would take longer than loading a policy. */
+/* Reads hashes in batches: a million single look-ups would take longer than loading a policy. */
 static int walk_hash(int fd, uint32_t key_size, bwl_dest_fn fn, void *arg)
 {
 	uint8_t *keys = calloc(WALK_BATCH, key_size), token[16], *at = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long grants live without further signals: the heartbeat, and the lease, beyond whose end no
- * heartbeat is accepted. The data plane knows only the heartbeat's deadline, so the end of a lease
- * holds with every daemon dead.
+ * How long grants last without further signals: the heartbeat, and the lease; no heartbeat is
+ * accepted beyond the lease's end. The data plane only knows the heartbeat's deadline, so a lease
+ * ends even if every daemon is dead.
  */
 #include <errno.h>
 #include <bwl/policy.h>
@@ -13,8 +13,8 @@
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
 
 struct silence {
-	bool always;                 /* whichever policy comes to hold has a heartbeat */
-	uint64_t every_ns, lease_ns; /* 0: there is none */
+	bool always;                 /* every policy that may come into force has a heartbeat */
+	uint64_t every_ns, lease_ns; /* 0: none */
 };
 
 static int silence_of(struct bwl_pins *p, uint32_t slot, struct silence *ret, struct bwl_err *e)
@@ -35,7 +35,8 @@ static uint64_t shorter(uint64_t a, uint64_t b)
 }
 
 /*
- * On trial: the policy before may return at any moment, and a beat, or a lease, counts there too.
+ * During a trial the previous policy may return at any moment: a heartbeat or a lease counts for
+ * it, too.
  */
 static int silence_now(struct bwl_pins *p, struct silence *ret, struct bwl_err *e)
 {
@@ -59,7 +60,7 @@ uint64_t bwl_glass_until_ns(const struct bwl_pins *p, uint64_t now_ns)
 	return LOAD(p->lease->enrolled) & BWL_GLASS_BROKEN ? bwl_pending_ns(p, now_ns) : 0;
 }
 
-/* No later than at_ns. A clamp stays, and an emergency's policy lives to its end. */
+/* Moves the deadline to at_ns or earlier. A clamp stays, and an emergency policy keeps its end. */
 static void lower_beat(struct bwl_pins *p, uint64_t at_ns)
 {
 	__u64 was = LOAD(p->ctl->heartbeat_ns);
@@ -73,7 +74,8 @@ static void lower_beat(struct bwl_pins *p, uint64_t at_ns)
 }
 
 /*
- * An end that has come, or was never set, counts as now: a deadline of 0 would mean something else.
+ * A lease end that has passed, or was never set, counts as now: a deadline of 0 has another
+ * meaning.
  */
 static uint64_t lease_end(const struct bwl_pins *p, uint64_t now)
 {
@@ -118,7 +120,7 @@ int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err 
 	*ret_deadline_ns = s.every_ns ? bwl_glass_until_ns(p, bwl_now_ns()) : BWL_NEVER_NS;
 	if (!s.every_ns || (*ret_deadline_ns && was != BWL_CLAMPED_NS))
 		return 0;
-	do { /* one word: a concurrent clamp is not overwritten */
+	do { /* one word: a concurrent clamp is never overwritten */
 		if (was == BWL_CLAMPED_NS) {
 			bwl_fail(e, EPERM, "clamped after a sign of tampering: heartbeat refused");
 			return bwl_hint(
@@ -131,7 +133,7 @@ int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err 
 		*ret_deadline_ns = end - now < s.every_ns ? end : now + s.every_ns;
 	} while (!__atomic_compare_exchange_n(&p->ctl->heartbeat_ns, &was, *ret_deadline_ns, false,
 					      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-	if (s.lease_ns) /* it may have been shortened meanwhile */
+	if (s.lease_ns) /* the lease may have been shortened meanwhile */
 		lower_beat(p, lease_end(p, now));
 	return 0;
 }

@@ -45,7 +45,7 @@ static int open_id(const char *dir, bool reader, uint32_t id)
 	if (id_of(fd) == id)
 		return fd;
 	close(fd);
-	return -ESTALE; /* it was not put there by our tools */
+	return -ESTALE; /* none of our tools put it there */
 }
 
 int bwl_inner_open(const char *dir, int outer, uint32_t slot, bool reader)
@@ -65,7 +65,7 @@ int bwl_inner_open(const char *dir, int outer, uint32_t slot, bool reader)
 	return -EAGAIN;
 }
 
-/* With the folder's group, if that may pass: units may set no set-group-id bit. */
+/* The pin gets the group of its folder if that may enter: units may not set a set-group-id bit. */
 static int pin_for(const char *dir, bool reader, int fd)
 {
 	char path[INNER_PATH];
@@ -137,7 +137,7 @@ static bool is_used(const struct bwl_pins *p, uint32_t id)
 	return false;
 }
 
-/* p NULL: all of them. */
+/* p NULL: removes all of them. */
 static int sweep(const char *dir, bool reader, const struct bwl_pins *p)
 {
 	struct dirent *f;

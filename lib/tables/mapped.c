@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The pinned arrays, mapped: whole (copied for readers), or a page at a time for few peers. The
- * kernel maps all pages of an array at once: 16 ms for a million peers on a machine of 2026, a page
- * in 10 µs. So an edit of one peer among a million maps only that peer's pages.
+ * The pinned arrays, mapped: as a whole (copied for readers), or single pages if there are few
+ * peers. The kernel maps all pages of an array at once: 16 ms for a million peers on a machine of
+ * 2026; a page takes 10 µs. So an edit of one peer among a million maps only that peer's pages.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include <bwl/reader.h>
 #include "mapped.h"
 
-/* Where the member of a mapped array is in struct bwl_pins; 0: the map is not mapped. */
+/* The offset in struct bwl_pins of the mapped array; 0: the map is not mapped. */
 static const uint16_t mapped_at[_BWL_PIN_MAX] = {
 #define BWL_AT(name) [BWL_PIN_##name] = offsetof(struct bwl_pins, name),
 #undef BWL_MAPPED_ARRAY
@@ -25,7 +25,7 @@ static const uint16_t mapped_at[_BWL_PIN_MAX] = {
 #undef X
 };
 
-/* With an entry a peer, or more. */
+/* Arrays with at least one entry per peer. */
 static const bool of_peers[_BWL_PIN_MAX] = {
 	[BWL_PIN_gate] = true,  [BWL_PIN_name] = true, [BWL_PIN_nameid] = true,
 	[BWL_PIN_state] = true, [BWL_PIN_mark] = true, [BWL_PIN_tunnel] = true,
@@ -36,7 +36,7 @@ static void **mapped(const struct bwl_pins *p, enum bwl_pin pin)
 	return (void **)((char *)(uintptr_t)p + mapped_at[pin]);
 }
 
-/* Entries lie at multiples of 8. */
+/* Entries are at multiples of 8. */
 static size_t entry_bytes(const struct bwl_pins *p, enum bwl_pin pin)
 {
 	return (bwl_pin_shape(pin, &p->schema).value_bytes + 7) / 8 * 8;

@@ -30,7 +30,7 @@ unsigned bwl_pin_since(enum bwl_pin pin)
 	return pin < _BWL_PIN_MAX ? since[pin] : ~0U;
 }
 
-/* Which kinds are of a generation: the list's word, as a number. */
+/* Which kinds belong to a generation: the list's word, as a number. */
 enum {
 	KIND_SCHEMA,
 	KIND_ARRAY,
@@ -50,7 +50,7 @@ static const uint8_t kinds[] = {
 #undef X
 };
 
-/* As the list has it: of a generation's maps the inner one. */
+/* As in the list: for a generation's maps the inner one. */
 static struct bwl_shape listed(enum bwl_pin pin, const struct bwl_schema *n)
 {
 	switch (pin) {
@@ -129,7 +129,7 @@ unsigned bwl_layout_now(void)
 
 bool bwl_shape_before(enum bwl_pin pin, unsigned layout, struct bwl_shape *io)
 {
-	/* In the order of their layouts: the first that the set is not beyond. */
+	/* In the order of the layouts: the first one that the set's layout does not exceed. */
 #define X(name, until, value, n)                                                                   \
 	if (pin == BWL_PIN_##name && layout <= (until)) {                                          \
 		io->value_bytes = value;                                                           \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is in the maps at this moment, and one encoder for each of its parts: see bwl/model.h. */
+/* What is in the maps at this moment, with one encoder for each part: see bwl/model.h. */
 #include <arpa/inet.h>
 #include <string.h>
 #include "bwl/model.h"
@@ -68,7 +68,7 @@ void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer
 		       v->now_ns, ret);
 }
 
-/* Why nothing of this peer waits; NULL when it does. */
+/* Why this peer's packets are not paced; NULL: they are. */
 static const char *no_pace(const struct bwl_pins *pins, uint32_t id)
 {
 	if (bwl_carried_by_now(pins, id, bwl_now_ns()) == BWL_CARRIED_XDP)

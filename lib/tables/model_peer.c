@@ -98,7 +98,7 @@ static json_t *prefixes(const struct bwl_pfx *p, size_t n)
 	return a;
 }
 
-/* const struct bwl_peer_row *r is what every field below reads. */
+/* Each field below reads const struct bwl_peer_row *r. */
 #define FIELD(field, key_, head_, value)                                                           \
 	static struct bwl_value get_##field(const void *row)                                       \
 	{                                                                                          \

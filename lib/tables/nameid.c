@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a name to its id by the table in bwl_nameid_v1. Cells are hints, names are the truth:
- * - a name is written before its cell, and what is found is compared with the name;
- * - who finds nothing looks at all names (bwl_peer_id(), bwl_revoke()), and a writer then notes it;
- * - a name that goes leaves its cell; every new policy makes the table anew.
- * So a writer may be killed anywhere, and readers need no lock.
+ * Finds a name's id by the table in bwl_nameid_v1. Cells are hints, the names decide:
+ * - a name is written before its cell, and what a cell leads to is compared with the name;
+ * - whoever finds nothing searches all names (bwl_peer_id(), bwl_revoke()); a writer then notes it;
+ * - a name that is removed leaves its cell; every new policy makes the table anew.
+ * So a writer may be killed at any point, and readers need no lock.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static uint32_t cells(const struct bwl_pins *p)
 	return 2 * p->schema.max_peers;
 }
 
-/* FNV-1a, folded; which of the cells: the product's upper half. */
+/* FNV-1a, folded. The product's upper half selects the cell. */
 static uint32_t home(const struct bwl_pins *p, const char *name)
 {
 	uint64_t h = 0xcbf29ce484222325ULL;

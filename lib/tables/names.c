@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words of events' addresses and of limits, for people. */
+/* Words for events' addresses and for limits, for people. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include "bwl/pins.h"
@@ -53,7 +53,7 @@ char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BW
 		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s/%.*s", kind, BWL_NAME_LEN - 1, peer,
 			 BWL_NAME_LEN - 1, x->name);
 		break;
-	default: /* of a peer, or with a name of its own */
+	default: /* a peer's, or one with its own name */
 		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s", kind, BWL_NAME_LEN - 1,
 			 *x->name ? x->name : peer);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Peers of a generation: by name, their entries, and whether they are revoked. */
+/* Peers of a generation: finding them by name, their entries, and whether they are revoked. */
 #include <string.h>
 #include <bwl/tables.h>
 
@@ -86,7 +86,7 @@ bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t 
 
 	if (!body)
 		return LOAD(p->gate[id].revoked) != 0;
-	/* Also where the policy before gave it no grant: only `grant` authorises again. */
+	/* Even if the previous policy gave it no grant: only `grant` authorises it again. */
 	return bwl_revoked_since(p, id, body->meta.grant_seq);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opening the pinned maps, and what can be read from them without knowing a policy. */
+/* Opens the pinned maps, and reads what does not depend on a policy. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ static int read_schema(struct bwl_pins *p, uint64_t layout, struct bwl_err *e)
 
 	p->schema = (struct bwl_schema){ 0 };
 	r = open_pin(p, BWL_PIN_schema, e);
-	if (r == -EACCES && !p->writable) { /* a member of the readers' group */
+	if (r == -EACCES && !p->writable) { /* we are a member of the readers' group */
 		p->copied = true;
 		r = open_pin(p, BWL_PIN_schema, e);
 	}
@@ -241,7 +241,7 @@ uint64_t bwl_pending_ns(const struct bwl_pins *p, uint64_t now_ns)
 int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
 {
 	/*
-	 * An update of an array of maps ends in synchronize_rcu(): put an inner map back where it
+	 * An update of an array of maps ends in synchronize_rcu(): put an inner map where it
 	 * already is.
 	 */
 	uint32_t slot;
@@ -264,7 +264,7 @@ int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
 		close(fd);
 		return 0;
 	}
-	return 0; /* no generation: no packet holds on to one */
+	return 0; /* without a generation no packet uses one */
 }
 
 int bwl_reason_at(const struct bwl_pins *p, uint32_t index, struct bwl_reason_count *cpus,
@@ -298,7 +298,7 @@ int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl
 	for (i = 0; i < BWL_REASON_ROWS * BWL_REASON_COLUMNS; i++) {
 		uint32_t row = i / BWL_REASON_COLUMNS % BWL_MAX_PORTS;
 
-		/* Row 0 also holds what came from interfaces that are no port. */
+		/* Row 0 also counts what came from interfaces that are not ports. */
 		if (row && !p->dev[row].ifindex && !p->dev[row].name[0]) {
 			i += BWL_REASON_COLUMNS - 1;
 			continue;

@@ -28,7 +28,7 @@ static struct bwl_lim read_limit(const struct bwl_rate *r, const struct bwl_volu
 
 static void *grow(void *array, size_t n, size_t size)
 {
-	if (n & (n - 1) && n) /* full only at powers of two */
+	if (n & (n - 1) && n) /* it is only full at powers of two */
 		return array;
 	return bwl_must(reallocarray(array, n ? 2 * n : 1, size));
 }
@@ -194,7 +194,7 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 		if (!(x->meta.class_mask & 1U << c) || k >= g->nsubs)
 			continue;
 		q->class_[c] = read_limit(&g->sub[k].rate, &g->sub[k].volume);
-		/* Not present: it limits nothing, and is counted (BWL_BASE_COUNT_ALL). */
+		/* Not present: it limits nothing, but is counted (BWL_BASE_COUNT_ALL). */
 		k++;
 	}
 	i = x->grant.volume.floor;
@@ -206,7 +206,7 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 
 struct collect {
 	struct bwl_policy *pol;
-	uint32_t *index; /* by id: peer of pol + 1 */
+	uint32_t *index; /* by id: index in pol->peers + 1 */
 	uint32_t max;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bit/s to the data plane's step per 2^40 ns and back; CPUs' shares; what is left of a limit. */
+/* From bit/s to the data plane's step per 2^40 ns and back; CPUs' shares; the rest of a limit. */
 #include <time.h>
 #include <bpf/libbpf.h>
 #include <bwl/tables.h>
@@ -22,7 +22,7 @@ static void encode_step(uint64_t rate_bps, uint32_t *m, uint8_t *k)
 	*m = (uint32_t)step;
 }
 
-/* CPUs that a packet could ever come by: those that are plugged in later, too. */
+/* CPUs that a packet might use, including those that are plugged in later. */
 static unsigned possible_cpus(void)
 {
 	int n = libbpf_num_possible_cpus();
@@ -50,7 +50,10 @@ uint64_t bwl_late_most_ns(void)
 		       : 2 * ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec);
 }
 
-/* Of the burst alone: limits of the same burst are shared out alike, whatever else changes. */
+/*
+ * Depends only on the burst: limits with the same burst have the same shares, whatever else
+ * changes.
+ */
 static uint8_t share_of(uint64_t burst, unsigned cpus)
 {
 	uint8_t share = BWL_SHARE_MOST;
@@ -62,7 +65,7 @@ static uint8_t share_of(uint64_t burst, unsigned cpus)
 	return share < BWL_SHARE_LEAST ? 0 : share;
 }
 
-/* What all CPUs together may hold. */
+/* The most that all CPUs together may hold. */
 static uint64_t held_at_most(const struct bwl_rate *r, unsigned cpus)
 {
 	return r->share ? (uint64_t)cpus << r->share : 0;
@@ -93,7 +96,7 @@ uint64_t bwl_rate_burst(const struct bwl_rate *r)
 /*
  * drained() continues from its value: a change of rate or burst adds no tokens. A limit that was
  * not in force starts in full debt: neither a boot nor a new name gives a burst. What CPUs held of
- * a larger burst may have passed a moment ago, without a trace in the word: it counts as debt.
+ * a larger burst may have passed a moment ago without a trace in the word: it counts as debt.
  */
 void bwl_rate_follow_for(struct bwl_rate *r, const struct bwl_rate *old, __u64 *word,
 			 uint64_t now_ns, unsigned cpus)
@@ -113,8 +116,8 @@ void bwl_rate_follow_for(struct bwl_rate *r, const struct bwl_rate *old, __u64 *
 	if (before <= after)
 		return;
 	/*
-	 * A word that has drained is moved to now, which changes nothing for the limit in force
-	 * until then, whose packets keep charging it: the debt counts from here.
+	 * A word that has drained is moved to now. For the limit in force until then, whose packets
+	 * still charge it, that changes nothing; from here on it counts as debt.
 	 */
 	while ((int64_t)(was - drained) < 0 &&
 	       !__atomic_compare_exchange_n(word, &was, drained, false, __ATOMIC_SEQ_CST,
@@ -128,7 +131,7 @@ void bwl_rate_follow(struct bwl_rate *r, const struct bwl_rate *old, __u64 *word
 	bwl_rate_follow_for(r, old, word, now_ns, possible_cpus());
 }
 
-/* The shortest decimal that encodes to the same step: what the operator most likely wrote. */
+/* The shortest decimal that gives the same step: most likely what the operator wrote. */
 uint64_t bwl_rate_decode(const struct bwl_rate *r)
 {
 	unsigned __int128 exact;
@@ -171,7 +174,7 @@ void bwl_limit_left(const struct bwl_pins *p, const struct bwl_rate *r, const st
 		uint64_t turn = w->turn & BWL_TURN_SLICE_MASK, now = now_ns / v->slice_ns;
 		unsigned i, back;
 
-		/* Slices that the next packet would empty no longer count. */
+		/* Slices that the next packet would empty are not counted. */
 		ret->window_ns = v->slice_ns * BWL_WINDOW_SLICES / 1000 * 1000;
 		ret->used = w->total_bytes;
 		if ((w->turn & ~BWL_TURN_LOCK) >> BWL_TURN_EPOCH_SHIFT != (v->epoch & 0x7f))

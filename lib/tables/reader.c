@@ -18,7 +18,7 @@ int bwl_pin_get(const char *path, bool reader)
 	union bpf_attr a;
 	int fd;
 
-	if (reader) { /* libbpf knows of flags from 1.2 on */
+	if (reader) { /* libbpf supports flags since 1.2 */
 		memset(&a, 0, sizeof(a));
 		a.pathname = (uintptr_t)path;
 		a.file_flags = BPF_F_RDONLY;
@@ -29,7 +29,7 @@ int bwl_pin_get(const char *path, bool reader)
 	return fd < 0 ? -errno : fd;
 }
 
-/* In batches (kernel 5.6): a call for each of 65536 peers would take longer than what is asked. */
+/* In batches (kernel 5.6): 65536 single calls would take longer than the whole query should. */
 static int copy(int fd, const struct bwl_shape *s, char *to)
 {
 	uint32_t *keys = calloc(COPY_BATCH, sizeof(*keys)), in, out, n, i;
@@ -53,7 +53,7 @@ static int copy(int fd, const struct bwl_shape *s, char *to)
 	}
 	free(keys);
 	free(values);
-	return err == ENOENT ? 0 : err; /* ENOENT: that was all */
+	return err == ENOENT ? 0 : err; /* ENOENT: the end */
 }
 
 void *bwl_map_array(int fd, size_t bytes, bool writable, bool copied)
@@ -63,8 +63,9 @@ void *bwl_map_array(int fd, size_t bytes, bool writable, bool copied)
 	int err;
 
 	/*
-	 * Shared and read-only where nothing is written; the descriptor can write even so, for
-	 * through one that was opened BPF_F_RDONLY the kernel (6.18) maps no array.
+	 * Mapped shared and read-only if nothing is written. The descriptor is writable
+	 * nevertheless: the kernel (6.18) maps no array through one that was opened with
+	 * BPF_F_RDONLY.
 	 */
 	if (!copied)
 		return mmap(NULL, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd,

@@ -7,7 +7,7 @@
 #include "bwl/yaml_walk.h"
 
 #define MAX_DEPTH (BWL_PLACE_STEPS - 1)
-#define KEY_BYTES 64 /* longer keys are unknown ones anyway */
+#define KEY_BYTES 64 /* longer keys are unknown anyway */
 
 struct level {
 	bool is_map, want_key;
@@ -48,7 +48,7 @@ static int syntax_error(const yaml_parser_t *y, const char *text, size_t len, st
 		}
 		return r;
 	}
-	/* a byte that is no text: libyaml only has its offset */
+	/* a byte that is not text: libyaml only gives its offset */
 	r = bwl_fail(e, EINVAL, "not YAML: %s (policy files are UTF-8)", problem);
 	if (e) {
 		size_t end = y->problem_offset < len ? y->problem_offset : len;
