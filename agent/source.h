@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the desired policy comes from, the interface of its sources: a file (source_file.c), or
- * signed documents once a root is enrolled (documents/desired.c). A source gives
+ * The sources of the desired policy, and their interface: a file (source_file.c), or signed
+ * documents once a root is enrolled (documents/desired.c). A source gives
  *
- *	bytes	the whole document, exactly as it was written. They are checked, put in force and
- *		kept by reconcile.c and accept.c; a source judges nothing and keeps nothing;
- *	a name	of the document, for people: errors begin with it, the accepted copy and `status`
- *		tell it. A path; of a store, where it is and which version it gave last;
- *	a wake-up when there may be other bytes. It may come too often, and where it does not come
- *		at all the source is asked every minute.
+ *	bytes	the whole document, exactly as it was written. reconcile.c and accept.c check it,
+ *		put it in force and keep it; a source judges nothing and keeps nothing;
+ *	a name	of the document, for people: errors begin with it, and the accepted copy and
+ *		`status` show it. For a file the path; for signed documents name and version;
+ *	a wake-up when the bytes may have changed. It may come too often; if it never comes the
+ *		source is loaded every minute.
  *
- * That it has nothing to say, or cannot be asked, is an error of load: then what was accepted last
- * holds on. Who may write the document, and how it is signed, is the source's to check before load
- * gives it.
+ * If there is no document, or the source cannot be read, load returns an error: then what was
+ * accepted last stays in force. The source checks who may write the document, and its signatures,
+ * before load returns it.
  */
 #ifndef BWL_AGENT_SOURCE_H
 #define BWL_AGENT_SOURCE_H
@@ -23,21 +23,26 @@
 
 struct agent_source;
 struct agent_source_ops {
-	/* What is desired now; the caller frees the bytes. Called by the main thread alone. */
+	/* The desired policy; the caller frees the bytes. Called only by the main thread. */
 	int (*load)(struct agent_source *s, char **ret, size_t *ret_len, struct bwl_err *e);
-	/* Becomes readable when it may have changed; -1: nothing tells, look every minute. */
+	/*
+	 * Becomes readable when it may have changed; -1: there is no notification, load every
+	 * minute.
+	 */
 	int (*fd)(const struct agent_source *s);
 	void (*drain)(struct agent_source *s);
 	void (*free)(struct agent_source *s);
-	/* What became of what load gave last; e NULL: it holds. NULL: nobody asks. */
+	/*
+	 * The result of what load last gave; e NULL: it is in force. settled NULL: not interested.
+	 */
 	void (*settled)(struct agent_source *s, const struct bwl_err *e);
 };
 struct agent_source {
 	const struct agent_source_ops *ops;
-	const char *name; /* of what load gave last; never NULL */
+	const char *name; /* of what load last gave; never NULL */
 	/*
-	 * Of that: its volumes begin unspent; its times hold whatever becomes of the wall clock;
-	 * what widens in it was signed by as many people as that needs.
+	 * About the same: its volumes begin unspent; its times hold whatever happens to the wall
+	 * clock; as many people signed its widenings as that needs.
 	 */
 	bool fresh_volume, time_is_known, judged;
 };

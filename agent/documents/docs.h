@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What signed documents come to: which of them hold, what is in force by them, until when, and
- * whether one more is taken. Pure but for the memory's file: documents, clocks and what is closed
- * come as arguments (tests/unit/agent/docs_*_test.c).
+ * The effect of signed documents: which of them hold, what they put in force, until when, and
+ * whether another one is taken. Pure, except for the memory's file: documents, clocks and what is
+ * closed are arguments (tests/unit/agent/docs_*_test.c).
  *
  * What holds is a function of the memory (signed/memory.h) and of the bytes of the documents that
- * it names. So there is one moment at which a document is taken: the rename of the memory's file.
- * Before it nothing has happened; if bwlimitd is killed after it, the next start does what is
- * missing.
+ * it names. So a document is taken at one moment: the rename of the memory's file. Before that
+ * nothing has happened; if bwlimitd is killed after it, the next start does what is missing.
  *
  *	opens	bytes to disk, memory, effect: what is in force is never more than what is
- *		remembered, so no older document is taken after it
- *	closes	effect, journal, memory: closed before it is called taken, and killed in between it
- *		is closed, by the journal also over a reboot, and comes again
+ *		remembered, so no older document is taken afterwards
+ *	closes	effect, journal, memory: it has closed before it counts as taken. After a kill in
+ *		between it stays closed (over a reboot by the journal), and the document comes
+ *		again
  */
 #ifndef BWL_AGENT_DOCS_H
 #define BWL_AGENT_DOCS_H

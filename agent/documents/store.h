@@ -11,8 +11,10 @@
 
 #define DOCS_DIR "documents"
 
-/* The memory and its documents, of one moment. -ENOENT: nothing is enrolled. ret is empty where it
- * fails. */
+/*
+ * The memory and its documents as of one moment. -ENOENT: nothing is enrolled. On failure ret is
+ * empty.
+ */
 int docs_load(const char *state_dir, const struct docs_clock *c, struct docs *ret,
 	      struct bwl_err *e);
 int docs_put(const char *state_dir, const uint8_t digest[32], const char *bytes, size_t len,

@@ -7,7 +7,7 @@
  *   1  the ledger says epoch n + 1, on disk
  *   2  the counter goes from n to n + 1
  *
- * Killed in between, the ledger is one ahead: the raise is made good. It is never behind.
+ * After a kill in between the ledger is one ahead: the raise is completed. It is never behind.
  */
 #ifndef BWL_AGENT_ANCHOR_H
 #define BWL_AGENT_ANCHOR_H

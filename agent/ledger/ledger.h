@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What volumes have spent, on disk: rows by the name of the limit. Without maps.
+ * What volumes have spent, on disk: rows by the name of the limit. Does not use the maps.
  *
  * ledger.db (SQLite, WAL, synchronous) holds the rows, each with a checksum; one more row holds a
- * number that every commit raises and the sum of all checksums. ledger.seq holds that number again,
- * written after the commit: a database that is behind it was cut, or is an old copy (SQLite itself
- * cannot tell a log that was cut short from one that was never longer). A commit has ended when
- * both are on disk.
+ * number that every commit raises, and the sum of all checksums. ledger.seq holds that number
+ * again, written after the commit: a database that is behind it was cut, or is an old copy (SQLite
+ * itself cannot distinguish a log that was cut from one that was never longer). A commit is
+ * complete when both are on disk.
  *
  * An unreadable ledger is set aside (*.bad) and a new one started: see `how`.
  */

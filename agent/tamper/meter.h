@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compares one counter of a device with what was let out through it, once a second. Nothing that
- * was let out METER_WAY looks ago is still on the way: fq keeps a packet for 10 s at most, and the
+ * Compares one counter of a device with what was let out through it, once a second. Whatever was
+ * let out METER_WAY looks ago is no longer on its way: fq keeps a packet for at most 10 s, and the
  * device counts it up to a second later. So
  *
  *	sent - out now  <=  gone past - lost  <=  sent - out METER_WAY looks ago
  *
  * The lowest right side so far is the measure: a left side above it means that more has gone past
- * since. What is lost makes room for as much as that, until little has been let out for METER_WAY
- * looks; so does what is on the way at the start. Nothing is known before METER_WAY looks.
+ * since. Lost packets leave room for as many others, until little has been let out for METER_WAY
+ * looks; so do packets that are on their way at the start. Nothing is known before METER_WAY looks.
  */
 #ifndef BWL_AGENT_TAMPER_METER_H
 #define BWL_AGENT_TAMPER_METER_H
