@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * XDP through libxdp, so that other XDP programs can share the port, behind ours. Weaker than a
- * bpf_link of our own: whoever may attach there may also get before us, which the look at ports
- * finds, and nothing is pinned.
+ * XDP through libxdp, so that other XDP programs can share the port, behind ours. Weaker than our
+ * own bpf_link: whoever may attach there may also get in front of us, which bwl_programs_look()
+ * notices; and nothing is pinned.
  */
 #ifndef BWL_HOOK_LIBXDP_H
 #define BWL_HOOK_LIBXDP_H
