@@ -28,15 +28,15 @@ struct bwl_load {
 	struct bwl_relayout maps; /* what was pinned */
 	bool reused;              /* the maps existed already, with all state */
 	bool tunnel;              /* the tunnel device's programs are wanted; cleared if refused */
-	bool by_mark;             /* they are for a plain interface; set if others are refused */
-	bool records;             /* flows are recorded: record.h */
-	bool measures;            /* latency is: latency.h */
+	bool by_mark;  /* they are for a plain interface; set if the others are refused */
+	bool records;  /* flows are recorded: record.h */
+	bool measures; /* latency is measured: latency.h */
 	struct bwlimit *skel, *generic;
 	struct bwl_pins *pins;
 	uint32_t ctl_id; /* id of bwl_ctl_v1: programs that use it are ours */
 };
 
-/* Call first. Libbpf's messages go into our errors, where they matter, and nowhere else. */
+/* Call first. Libbpf's messages go into our errors if they matter, and nowhere else. */
 void bwl_load_init(void);
 /*
  * Takes the lock on the pin directory; make: creates it first (on a bpffs). -ENOENT if there is
@@ -74,15 +74,15 @@ int bwl_load_generic(struct bwl_load *l, const char *prog, struct bwl_err *e);
 int bwl_load_prog(const struct bwlimit *skel, const char *name);
 void bwl_load_end(struct bwl_load *l);
 
-/* From here on no tool believes the maps, and the next attach makes new ones. */
+/* From here on no tool trusts the maps, and the next attach makes new ones. */
 int bwl_load_invalidate(struct bwl_load *l, struct bwl_err *e);
-/* Remove every pin below dir and dir itself; or only what is in one folder. */
+/* Removes every pin below dir, and dir itself; or only the content of one folder. */
 int bwl_load_wipe(const char *dir, struct bwl_err *e);
 int bwl_load_clear(const char *folder, struct bwl_err *e);
 
 /*
- * The maps to groups bwlimit and bwlimit-read (bwl/reader.h), where they exist. Links and programs
- * stay root's.
+ * Gives the maps to the groups bwlimit and bwlimit-read (bwl/reader.h), if they exist. Links and
+ * programs stay root's.
  */
 int bwl_load_share(const struct bwl_pins *p, struct bwl_err *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel may do by itself on a port: set by attach, checked by verify. One list feeds
- * both.
+ * Restricts what the kernel may do by itself on a port: set by attach, checked by verify, from one
+ * list.
  */
 #ifndef BWL_LOADER_PORT_SYSCTL_H
 #define BWL_LOADER_PORT_SYSCTL_H
@@ -10,9 +10,9 @@
 #include <bwl/pins.h>
 #include "check.h"
 
-/* kind: BWL_PORT_HOST or BWL_PORT_UPLINK. What cannot be set is said; verify finds it. */
+/* kind: BWL_PORT_HOST or BWL_PORT_UPLINK. What cannot be set is reported; verify finds it, too. */
 void bwl_port_sysctl_set(const struct bwl_netdev *d, unsigned n, unsigned kind);
-/* Before a device is set down that attach may take for a port. */
+/* Call before setting down a device that attach may later use as a port. */
 void bwl_port_sysctl_keep(const struct bwl_netdev *d);
 void bwl_port_sysctl_verify(struct bwl_report *r, const struct bwl_pins *p);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What probe asks of the DPU itself and of the machine around it, for whoever brings one up. First
- * everything is read (probe_facts.c), then the questions judge it, without I/O.
+ * What probe finds out about the DPU itself and the machine around it, for whoever sets one up.
+ * First everything is read (probe_facts.c), then the questions judge it, without I/O.
  */
 #ifndef BWL_LOADER_PROBE_DPU_H
 #define BWL_LOADER_PROBE_DPU_H
@@ -12,7 +12,7 @@
 #include "host_rights.h"
 #include "probe_question.h"
 
-/* One DPU, by its first PCI function. */
+/* One DPU, identified by its first PCI function. */
 struct probe_dpu {
 	const struct bwl_pci_nic *nic;
 	enum tool_end rights_end, config_end;
@@ -25,13 +25,13 @@ struct probe_dpu {
 
 struct probe_machine {
 	struct bwl_pci_nic *nics;
-	size_t nnics, unseen; /* unseen: no DPU's, and none that the command line names */
+	size_t nnics, unseen; /* unseen: not a DPU's, and not named on the command line */
 	const char *first_unseen;
 	enum tool_end ovs_end, flows_end, units_end;
 	size_t bridges, flows;
 	char bridge[40];
-	bool flows_cut; /* more than were counted */
-	bool limited;   /* a unit that makes the maps has a limit of memory */
+	bool flows_cut; /* there are more than were counted */
+	bool limited;   /* a unit that makes the maps has a memory limit */
 	char unit[40];
 	enum bwl_wall wall;
 	bool tpm, rshim_net_up;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What probe --try-hardware puts into a card for a moment: an SA, a policy, a meter, a rule. Their
- * addresses are for documentation (RFC 5737) and no frame of anybody matches them. Each has names
- * of its own in the kernel (SPI, index, priority), so that whoever removes it need not have made
- * it.
+ * addresses are reserved for documentation (RFC 5737), so nobody's frames match them. Each is
+ * recognisable in the kernel (by SPI, index or priority), so that a process can remove what another
+ * one made.
  */
 #ifndef BWL_LOADER_PROBE_THING_H
 #define BWL_LOADER_PROBE_THING_H
@@ -16,13 +16,15 @@
 
 struct probe_thing {
 	const char *name;   /* for people */
-	enum probe_kind on; /* of which port's device; 0: of none */
-	/* 0 or a negative errno; said: what the kernel adds to that. ifindex 0 where it is on none.
+	enum probe_kind on; /* the port whose device it is on; 0: none */
+	/*
+	 * 0 or a negative errno; said: the kernel's message about it. ifindex 0 if it is on no
+	 * device.
 	 */
 	int (*add)(uint32_t ifindex, char said[static BWL_NL_SAID]);
-	/* Read back: is it in the card? */
+	/* Reads it back: is it in the card? */
 	bool (*held)(uint32_t ifindex);
-	/* 0, also where there is none, or a negative errno. */
+	/* 0, also if there is none; or a negative errno. */
 	int (*del)(uint32_t ifindex);
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The questions that change the card to be answered: `probe --try-hardware`. Refused while any
- * program of ours is on any port, and while any device of the cards in question is up: a trial SA
- * rebuilds the tables of the card's switch, and a trial rule keeps the first SA out while it lives.
+ * Questions that are answered by changing the card: `probe --try-hardware`. Refused while any
+ * program of ours is on any port, and while any device of those cards is up: a trial SA rebuilds
+ * the tables of the card's switch, and a trial rule keeps the first SA out as long as it exists.
  */
 #ifndef BWL_LOADER_PROBE_TRY_H
 #define BWL_LOADER_PROBE_TRY_H
@@ -14,8 +14,8 @@ extern const struct probe_question probe_try_kernel_questions[];
 extern const struct probe_question probe_try_questions[];
 
 /*
- * Between the two no attach begins. However this process ends, another one removes what it has
- * made. p lives until probe_try_end(), which fails where something could not be removed; it may be
+ * No attach can begin between the two. However this process ends, another one removes what it has
+ * made. p must live until probe_try_end(), which fails if something could not be removed; it may be
  * called without a begin, or after one that failed.
  */
 int probe_try_begin(const struct bwl_attach *a, const struct probe_port *p, unsigned n,

@@ -5,8 +5,8 @@
 #include <bwl/pins.h>
 
 /*
- * Which volumes of the policy in force start spent, and what to type. New maps know nothing of what
- * was used before (promise 3).
+ * Reports which volumes of the policy in force start as spent, and what to type. New maps do not
+ * know what was used before (promise 3).
  */
 void bwl_spent_say(struct bwl_pins *p);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a tool that may be installed (mlxconfig, ovs-vsctl) prints: asked, bounded, no shell. */
+/*
+ * Reads what a tool that may be installed (mlxconfig, ovs-vsctl) prints: within bounds, without a
+ * shell.
+ */
 #ifndef BWL_LOADER_TOOL_H
 #define BWL_LOADER_TOOL_H
 
@@ -12,15 +15,15 @@
 enum tool_end {
 	TOOL_SAID,   /* it ended with 0 */
 	TOOL_ABSENT, /* not installed */
-	TOOL_FAILED, /* it ended otherwise; text is what it said nevertheless */
-	TOOL_LATE,   /* killed, with what it started */
+	TOOL_FAILED, /* it ended with another code; text is what it printed nevertheless */
+	TOOL_LATE,   /* killed, with everything it started */
 };
 struct tool_answer {
 	enum tool_end end;
-	bool cut; /* it said more than fits, and was killed; text is the beginning */
+	bool cut; /* it printed more than fits, and was killed; text is the beginning */
 	char text[TOOL_BYTES];
 };
-/* argv[0] is looked for in PATH; standard error is dropped. */
+/* argv[0] is searched for in PATH; standard error is discarded. */
 void tool_ask(const char *const argv[], uint64_t patience_ns, struct tool_answer *ret);
 
 #endif

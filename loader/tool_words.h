@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the vendor's tools print, read tolerantly: lines that are not known are passed over, and
- * what is not said is told apart from no. Recordings: tests/recordings/.
+ * Parses what the vendor's tools print, tolerantly: unknown lines are skipped, and what is not
+ * reported is distinguished from "no". Recordings: tests/recordings/.
  */
 #ifndef BWL_LOADER_TOOL_WORDS_H
 #define BWL_LOADER_TOOL_WORDS_H
@@ -12,7 +12,7 @@
 enum host_right { RIGHT_UNTOLD, RIGHT_TAKEN, RIGHT_HELD };
 /*
  * mlxprivhost query: what the host may do with the card. With several hosts (--full) a right is
- * held where one of them holds it.
+ * held if one of them holds it.
  */
 struct host_rights {
 	enum host_right level; /* held: PRIVILEGED */
@@ -20,7 +20,10 @@ struct host_rights {
 };
 void host_rights_read(const char *text, struct host_rights *ret);
 
-/* mlxconfig query, with or without the columns of -e. Empty: not said. What is said is added. */
+/*
+ * mlxconfig query, with or without the columns of -e. Empty: not reported. Each call adds what its
+ * text reports.
+ */
 struct card_config {
 	char type[24];        /* "BlueField3" */
 	char description[96]; /* what it is sold as */
@@ -29,9 +32,9 @@ struct card_config {
 };
 void card_config_read(const char *text, struct card_config *ret);
 
-/* ovs-vsctl show: how many bridges, and the name of the first. */
+/* ovs-vsctl show: the number of bridges, and the name of the first. */
 size_t ovs_bridges(const char *text, char *first, size_t room);
-/* ovs-appctl dpctl/dump-flows: one flow a line. */
+/* ovs-appctl dpctl/dump-flows: one flow per line. */
 size_t ovs_flows(const char *text);
 /* systemctl show -p Id -p MemoryMax UNIT…: the first unit that has a limit; false: none. */
 bool unit_limit(const char *text, char *unit, size_t room);

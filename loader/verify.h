@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Is every promise in force right now. */
+/* Is every promise in force right now? */
 #ifndef BWL_LOADER_VERIFY_H
 #define BWL_LOADER_VERIFY_H
 
 #include "attach.h"
 #include "check.h"
 
-/* What lies around the ports: other devices, devlink ports, forwarding by the kernel. */
+/* Checks the surroundings of the ports: other devices, devlink ports, forwarding by the kernel. */
 void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bwl_attach *a,
 		       const struct bwl_netdev *d, size_t n);
 
@@ -14,15 +14,15 @@ void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bw
 void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g,
 		       uint64_t now);
 
-/* The journal of closures, and whether the maps keep to it. */
+/* The journal of closures, and whether the maps agree with it. */
 void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p);
 
-/* Root's newest result, for who reads it without being root (export/verified.h). Best effort. */
+/* Keeps root's newest result for readers who are not root (export/verified.h). Best effort. */
 void bwl_verify_keep(const char *pin_dir, const json_t *doc);
 
-/* Everything, one line a check. Returns the number of failed checks, or negative. */
+/* All checks, one line each. Returns the number of failed checks, or a negative errno. */
 int bwl_verify(struct bwl_attach *a, struct bwl_err *e);
-/* verify, and when it is clean the host ports up. */
+/* verify; if it is clean the host ports are set up. */
 int bwl_up(struct bwl_attach *a, struct bwl_err *e);
 int bwl_status(struct bwl_attach *a, struct bwl_err *e);
 
