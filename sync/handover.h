@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Documents to bwlimitd, and its status back, by a socket of its own (BWL_AGENT_DOCUMENTS): a
- * request and its answer a connection, each a line of JSON, as with orders (bwl/agent.h).
+ * Passes documents to bwlimitd, and its status back, through a separate socket
+ * (BWL_AGENT_DOCUMENTS): one request and its answer per connection, each a line of JSON, as with
+ * orders (bwl/agent.h).
  *
  * {"verb": "document", "type": KIND, "name": NAME, "size": N}, with the document as a memfd with
  * BWL_AGENT_SEALS: answered by {"by": "bwlimitd"}: taken; or by {"error": TEXT, "todo": TEXT}.
  * {"verb": "status", "cosigned": N}: answered by {"by": "bwlimitd", "status": {…}}.
  *
- * bwlimitd believes signatures, not who hands a document over, nor what is said beside it.
+ * bwlimitd trusts only signatures, neither whoever hands a document over, nor what comes with it.
  */
 #ifndef BWL_SYNC_HANDOVER_H
 #define BWL_SYNC_HANDOVER_H

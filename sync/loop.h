@@ -11,31 +11,32 @@
 #include "docs.h"
 
 #define SYNC_S 1000000000ULL
-#define SYNC_READ_NS (60 * SYNC_S)   /* a tenth more or less, so that trays do not come together */
-#define SYNC_ALIVE_NS (10 * SYNC_S)  /* of a lease of 30 s */
+#define SYNC_READ_NS (60 * SYNC_S)   /* give or take a tenth, so that trays do not come at once */
+#define SYNC_ALIVE_NS (10 * SYNC_S)  /* for a lease of 30 s */
 #define SYNC_STATUS_NS (30 * SYNC_S) /* between two */
-#define SYNC_NEWS_NS (SYNC_S / 4)    /* but after a document was taken or refused */
+#define SYNC_NEWS_NS (SYNC_S / 4)    /* but after a document was taken or refused: this long */
 #define SYNC_NO_STATUS_NS (10 * SYNC_S)
-#define SYNC_REFUSED_NS (5 * SYNC_S) /* after a store that is full refused one */
+#define SYNC_REFUSED_NS (5 * SYNC_S) /* after a full store has refused one */
 /*
- * A server that cannot be reached is given up after 3 s: a tray is back within 10 s after one of
- * three can be reached again, and the others not.
+ * An unreachable server is given up after 3 s: so a tray is back within 10 s once one of three
+ * servers can be reached again.
  */
 #define SYNC_RETRY_NS (SYNC_S / 4)
 #define SYNC_RETRY_MOST_NS (2 * SYNC_S)
 #define SYNC_WELL_NS (10 * SYNC_S)
-#define SYNC_AGENT_NS SYNC_S /* to the next look for bwlimitd */
+#define SYNC_AGENT_NS SYNC_S /* until the next look for bwlimitd */
 /*
- * All trays hear of a document in the same moment. One in parts, megabytes, is fetched by each at a
- * moment of its own within this time: a thousand at once would keep the members of the store from
- * hearing each other, and then they have no leader. What closes is not held up by it.
+ * All trays hear of a document at the same moment. A document in parts, which has megabytes, is
+ * fetched by each tray at a random moment within this time: a thousand at once would keep the
+ * store's members from hearing each other, and they would lose their leader. Closing documents are
+ * not delayed.
  */
 #define SYNC_SPREAD_NS (10 * SYNC_S)
 #define SYNC_STATUS_MOST 8192 /* bytes */
 
 /* Errors: -ESTALE of hear(): the watch must start anew, after a read. */
 struct sync_store {
-	/* Connects to it, and judges it. */
+	/* Connects to the server, and checks it. */
 	int (*open)(void *arg, const char *server, struct bwl_err *e);
 	void (*close)(void *arg);
 	int (*read)(void *arg, struct sync_docs *d, int64_t *ret_revision, struct bwl_err *e);
@@ -70,7 +71,7 @@ struct sync_says {
 };
 
 struct sync_way {                    /* of a document, to bwlimitd */
-	char key[BWL_ETCD_KEY_MOST]; /* empty: nothing is on it */
+	char key[BWL_ETCD_KEY_MOST]; /* empty: no document is on its way */
 	int64_t mod;
 	struct bwl_doc_at at;
 };
@@ -79,7 +80,7 @@ enum sync_told { OF_STORE, OF_ALIVE, OF_STATUS, OF_AGENT, SYNC_TOLD };
 
 struct sync {
 	const char *const *servers;
-	unsigned nservers, server; /* which is next, or now */
+	unsigned nservers, server; /* the current or next server */
 	const struct sync_store *store;
 	const struct sync_agent *agent;
 	void *store_arg, *agent_arg;
@@ -90,18 +91,18 @@ struct sync {
 
 	struct sync_docs docs;
 	bool connected, watching;
-	bool is_well;    /* and it was reported */
-	unsigned failed; /* servers one after the other, without SYNC_WELL_NS in between */
+	bool is_well;    /* and that was reported */
+	unsigned failed; /* consecutive servers, without SYNC_WELL_NS in between */
 	uint64_t retry_ns, read_ns, alive_ns, status_ns, agent_ns, who_ns, well_ns;
 	uint64_t told_ns; /* when the last status was put */
-	bool asked, news; /* bwlimitd for its status; and what happened since is not in it */
+	bool asked, news; /* bwlimitd, for its status; since then something happened */
 	long agent_who;
 	struct sync_way way[LANE_COUNT];
 	struct bwl_err told_of[BWL_ETCD_SERVERS_MOST]; /* each server's error is reported once */
 	char told[SYNC_TOLD][768];                     /* the last of its kind, to report it once */
 };
 
-/* Does what is due. When to call it again, if nothing comes before. */
+/* Does what is due. Returns when to call it again, if nothing arrives before. */
 uint64_t sync_step(struct sync *s);
 void sync_done(struct sync *s);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * This tray's read model for the controller: GET /v1/status, top, stats, usage, reasons, history,
- * exfil, by HTTPS (fleet/http/server.h) to who shows a controller's certificate. The documents are
- * bwlimit-ctl's, which bwlimitd runs for us (bwl/agent.h), and the status that goes to the store.
+ * exfil, by HTTPS (fleet/http/server.h), for clients with a controller's certificate. The documents
+ * come from bwlimit-ctl, which bwlimitd runs for us (bwl/agent.h); and there is the status that
+ * goes to the store.
  *
- * Why so: group bwlimit-sync may order these commands and nothing else (ctl/ordered.c). As a member
- * of bwlimit-read we would have the maps, the journal of closures and, by the events, addresses
- * that a host sends to: none of it is the controller's. A thief who has this process has these
- * numbers.
+ * Why this way: the group bwlimit-sync may run these commands and nothing else (ctl/ordered.c). As
+ * a member of bwlimit-read we could read the maps, the journal of closures and, through events, the
+ * addresses that a host sends to: none of that is for the controller. A thief who controls this
+ * process gets only these numbers.
  */
 #ifndef BWL_SYNC_SERVE_H
 #define BWL_SYNC_SERVE_H
@@ -17,7 +18,10 @@
 
 #define SERVE_DOCUMENT_MOST (8U << 20) /* bytes; a policy of 10 000 peers has 3 MB of stats */
 #define SERVE_CONNECTIONS 8
-/* More than 1 a second on the average is refused; and 256 KiB a second, which is 22 GB a day. */
+/*
+ * On average more than 1 request a second is refused; and more than 256 KiB a second, which is 22
+ * GB a day.
+ */
 #define SERVE_ASKS_AT_ONCE 16
 #define SERVE_BYTES_AT_ONCE (32U << 20)
 #define SERVE_BYTES_A_SECOND (256U << 10)
@@ -28,7 +32,7 @@ struct serve_conf {
 	const char *names[BWL_HTTPS_NAMES];
 	const char *commands, *documents; /* bwlimitd's sockets */
 };
-/* {"argv": [WORD…]} of a path and a query; NULL: ENOENT, EINVAL. For tests. */
+/* {"argv": [WORD…]} for a path and a query. NULL: ENOENT, EINVAL. Also for tests. */
 json_t *serve_words(const char *path, const char *(*value)(const void *arg, const char *key),
 		    const void *arg, struct bwl_err *e);
 
