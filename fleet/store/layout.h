@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where documents lie in the store, below a prefix ("/bwl/v1"). The controller writes, a tray reads
- * what is for all and what is for it, and writes nothing but its own `out`:
+ * Where documents are in the store, below a prefix ("/bwl/v1"). The controller writes; a tray reads
+ * what is for all trays and for itself, and writes only its own `out`:
  *
  *	PREFIX/all/doc/KIND/NAME	a document for every tray
  *	PREFIX/all/big/KIND/NAME	one that is in parts: "PARTS SHA256"

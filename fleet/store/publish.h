@@ -26,8 +26,10 @@ struct bwl_doc {
  */
 int bwl_doc_publish(struct bwl_grpc *g, const struct bwl_doc *d, int64_t was, int64_t *ret_revision,
 		    struct bwl_err *e);
-/* The bytes at a key, put together where they are in parts. The caller frees *ret. -ENOENT;
- * -EMSGSIZE, too large; -EUCLEAN: its parts are not what it says. */
+/*
+ * The bytes at a key, put together if they are in parts. The caller frees *ret. -ENOENT; -EMSGSIZE:
+ * too large; -EUCLEAN: its parts do not match.
+ */
 int bwl_doc_fetch(struct bwl_grpc *g, const char *prefix, const char *key, bool big, uint8_t **ret,
 		  size_t *ret_len, int64_t *ret_mod, struct bwl_err *e);
 
