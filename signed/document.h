@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signed documents: bytes of an envelope in, a verified document out, or an error that says why.
- * Nothing here does I/O, asks a clock or remembers: time, the trusted root and who we are come as
- * arguments. What was accepted before (versions, epoch, newest time) is memory.h's.
+ * Signed documents: the bytes of an envelope in, a verified document out, or an error that says
+ * why. Nothing here does I/O, reads a clock or remembers: time, the trusted root and who we are are
+ * arguments. memory.h has what was accepted before (versions, epoch, newest time).
  *
  * An envelope is DSSE (github.com/secure-systems-lab/dsse), JSON:
  *
  *	{"payloadType": "application/vnd.bwlimit.policy+json;fleet=hall-3;audience=tray:tray-7",
  *	 "payload": BASE64, "signatures": [{"keyid": HEX, "sig": BASE64}, …]}
  *
- * Signed is the type, with fleet and audience in it, and the payload's exact bytes: nothing is
- * parsed before a signature holds, and nothing is ever brought into another form.
+ * The signatures cover the type, which includes fleet and audience, and the payload's exact bytes:
+ * nothing is parsed before a signature is verified, and nothing is ever normalised.
  */
 #ifndef BWL_SIGNED_DOCUMENT_H
 #define BWL_SIGNED_DOCUMENT_H
@@ -80,14 +80,14 @@ struct bwl_signed {
 };
 
 /*
- * What is wrong, for programs, in e->id: "signed-malformed" (no envelope, or a payload that is not
- * of its type), "signed-untrusted" (too few signatures that hold), "signed-audience" (another fleet
- * or tray), "signed-expired", "signed-early" (issued in the future). memory.h adds "signed-old" (a
- * lower version or epoch), "signed-conflict" (the same version, another text), widen.h
+ * The error for programs, in e->id: "signed-malformed" (not an envelope, or a payload that is not
+ * of its type), "signed-untrusted" (too few valid signatures), "signed-audience" (another fleet or
+ * tray), "signed-expired", "signed-early" (issued in the future). memory.h adds "signed-old" (a
+ * lower version or epoch) and "signed-conflict" (the same version with another text), widen.h adds
  * "signed-widens".
  *
- * who NULL: the audience is not judged (whoever hands documents on). now_s: the wall clock, never
- * below the newest signed timestamp (bwl_memory_now()). A type `root` is not for this:
+ * who NULL: the audience is not checked (for programs that pass documents on). now_s: the wall
+ * clock, but never below the newest signed timestamp (bwl_memory_now()). Not for the type `root`:
  * bwl_root_*().
  */
 int bwl_signed_open(const char *bytes, size_t len, const struct bwl_root *root,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a tray says of itself, signed by the key of its audit log. The same envelope as that of
- * documents, with one signature, and another payloadType, so that neither is taken for the other:
+ * A tray's status, signed by the key of its audit log. The envelope is that of documents, with one
+ * signature and another payloadType, so that neither can be mistaken for the other:
  *
  *	application/vnd.bwlimit.status+json;fleet=hall-3;tray=tray-7
  *
- * The same key signs checkpoints: those begin with the log's name and a newline, what is signed
- * here with "DSSEv1 ". No I/O.
+ * The same key signs checkpoints: they begin with the log's name and a newline, while what is
+ * signed here begins with "DSSEv1 ". No I/O.
  */
 #ifndef BWL_SIGNED_SAID_H
 #define BWL_SIGNED_SAID_H
 
 #include "signed/key.h"
 
-/* Bytes of an envelope at most: a payload of 4000 in base64, and the rest. */
+/* The maximum bytes of an envelope: a payload of 4000 in base64, and the rest. */
 #define BWL_SAID_MOST 6144
 
 /* The caller frees it. NULL, with an error: the key cannot sign, or a name is invalid. */
