@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See ask.h. On the server's thread: waiting here delays only the next request. */
+/* See ask.h. Runs on the server's thread: waiting here delays only the next request. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "bwl/bytes.h"
 #include "bwl/cleanup.h"
 
-#define PATIENCE_S 15 /* between two words of bwlimitd; a policy of a million peers is no page */
+#define PATIENCE_S 15 /* between bwlimitd's messages; no page shows a million peers */
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
@@ -39,7 +39,7 @@ static int reach(const char *path, const json_t *what, struct bwl_err *e)
 	return bwl_take_fd(&fd);
 }
 
-/* The answer's line; what came behind it stays in buf. */
+/* The answer's line. What came after it stays in buf. */
 static json_t *hear(int fd, char *buf, size_t size, size_t *n, struct bwl_err *e)
 {
 	json_t *o = NULL;
@@ -118,7 +118,7 @@ int asking_stream(const char *socket_path, const json_t *argv, struct bwl_err *e
 	char buf[BWL_AGENT_LINE];
 	size_t n = 0;
 
-	/* A byte at a time: what is behind the line is the caller's. */
+	/* One byte at a time: what follows the line is for the caller. */
 	while (fd >= 0 && n < sizeof(buf) && recv(fd, buf + n, 1, 0) == 1)
 		if (buf[n++] == '\n')
 			break;

@@ -10,7 +10,7 @@
 #include "signed/memory.h"
 #include "signed/widen.h"
 
-#define TOLD 3 /* widenings in an error */
+#define TOLD 3 /* widenings that an error names */
 
 static const char *state_dir;
 
@@ -43,7 +43,7 @@ int bwl_enrolled_refuses(struct bwl_pins *p, const char *what, struct bwl_err *e
 	return bwl_gate_refuse(e, what);
 }
 
-/* Where no policy is in force yet, after a boot, say: the one that was accepted, or nothing. */
+/* If no policy is in force, for example after a boot: the accepted one, or an empty one. */
 static int in_force(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err *e)
 {
 	if (bwl_active_slot(p, bwl_now_ns()) != BWL_NO_SLOT)
@@ -82,7 +82,7 @@ static int compare(const struct bwl_policy *from, const struct bwl_policy *to, b
 	return r;
 }
 
-/* A trial ends in the policy before: that has to be as narrow, too. */
+/* A trial may end in the previous policy: so that must not be wider than the new one, either. */
 static int judge(const struct bwl_policy *from, const struct bwl_policy *to,
 		 const struct bwl_publish_opts *o, struct bwl_err *e)
 {
@@ -90,7 +90,9 @@ static int judge(const struct bwl_policy *from, const struct bwl_policy *to,
 
 	if (!r && o && o->confirm_ns)
 		r = compare(to, from, false, "it would return by itself to a wider policy: ", e);
-	/* Nothing else comes into force meanwhile: what people sign to tighten would wait for it.
+	/*
+	 * During a trial nothing else comes into force: what people sign to tighten would have to
+	 * wait.
 	 */
 	if (!r && o && o->confirm_ns)
 		r = bwl_gate_refuse(e, "signed documents would have to wait until the trial ends");

@@ -33,7 +33,7 @@ static int untrusted(const struct bwl_signed *d, struct bwl_err *e)
 	return bwl_hint(e, "bwlimit-ctl approve, by another person");
 }
 
-/* What lay in a drawer opens nothing that people closed since. */
+/* An emergency policy that was signed earlier does not open what people have closed since. */
 static int before_closed(const struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
 {
 	if (!json_array_size(json_object_get(d->body, "opens")) ||
@@ -75,7 +75,7 @@ int bwl_glass_open(const struct bwl_memory *m, const char *dir, const char *byte
 		r = untrusted(d, e);
 	if (!r) {
 		r = bwl_memory_judge(m, d, e);
-		r = r > 0 ? 0 : r; /* the store had it as well */
+		r = r > 0 ? 0 : r; /* the store had it, too */
 	}
 	if (!r)
 		r = before_closed(m, d, e);
@@ -96,7 +96,7 @@ void bwl_glass_free(struct bwl_glass *g)
 	bwl_signed_free(&g->doc);
 }
 
-/* What comes from the maps lacks the peers' IKE identities: the accepted policy has them. */
+/* A policy from the maps lacks the peers' IKE identities: the accepted policy has them. */
 static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const char *dir,
 		     const struct bwl_signed *d, struct bwl_policy **ret, struct bwl_err *e)
 {
@@ -117,7 +117,7 @@ static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const char 
 	return r ? r : bwl_grant_into(*ret, d, bwl_now_ns(), wall_s, e);
 }
 
-/* What the journal has closed after people signed that: by peer. */
+/* What the journal has closed since people signed the document: by peer. */
 static bool *closed_since(const struct bwl_journal *j, const struct bwl_policy *pol,
 			  const struct bwl_signed *d)
 {
@@ -139,8 +139,9 @@ static bool may_open(const struct bwl_memory *m, const struct bwl_pol_peer *q, b
 }
 
 /*
- * What the journal has closed stays closed, except names in the document, if it was signed later;
- * they are closed again afterwards. Expelled peers are closed, whatever it names.
+ * What the journal has closed stays closed, except names in the document, if the document was
+ * signed later; they are closed again afterwards. Expelled peers are closed, whatever the document
+ * names.
  */
 static const char **opened(struct bwl_pins *p, const struct bwl_memory *m, struct bwl_policy *pol,
 			   const struct bwl_signed *d, size_t *ret_n)
@@ -173,7 +174,10 @@ static const char **opened(struct bwl_pins *p, const struct bwl_memory *m, struc
 	return name;
 }
 
-/* As long as it holds: also where bwlimitd is dead, and where no lease lives. A clamp stays. */
+/*
+ * Keeps grants alive as long as the emergency policy holds, even if bwlimitd is dead and there is
+ * no lease. A clamp stays.
+ */
 static void keep_alive(struct bwl_pins *p, uint64_t until_ns)
 {
 	__u64 was = __atomic_load_n(&p->ctl->heartbeat_ns, __ATOMIC_SEQ_CST);
@@ -205,7 +209,7 @@ int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *
 		bwl_fail(e, EBUSY, "a policy is on trial, or glass is already broken");
 		return bwl_hint(e, "bwlimit-ctl policy rollback ends it");
 	}
-	r = glass_judge(dir, &g->doc, e); /* again, with the lock */
+	r = glass_judge(dir, &g->doc, e); /* once more, with the lock */
 	if (!r)
 		r = glass_use(dir, &g->doc, pol, m, e);
 	if (r)

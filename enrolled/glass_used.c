@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file: "# bwlimit glass 1 SHA256", over what follows, and one JSON object: the number of all
- * there ever were, and the newest of each type and name. Somebody who can write it can write a
+ * The file: "# bwlimit glass 1 SHA256" (of what follows), and one JSON object: the number of all
+ * that were ever used, and the newest of each type and name. Whoever can write it can write a
  * digest, too.
  */
 #include <errno.h>
@@ -116,7 +116,7 @@ int glass_judge(const char *dir, const struct bwl_signed *d, struct bwl_err *e)
 	return bwl_hint(e, "two people must sign the next version");
 }
 
-/* What is refused by its end or its epoch need not be remembered. */
+/* A document that is refused because of its end or its epoch need not be remembered. */
 static void forget_ended(json_t *all, const struct bwl_memory *m)
 {
 	json_t *list = json_object_get(all, "used");
@@ -131,8 +131,8 @@ static void forget_ended(json_t *all, const struct bwl_memory *m)
 }
 
 /*
- * Its peers' IKE identities, if they differ from their names: the maps do not have them. Already
- * expelled peers are closed in it, and do not end it.
+ * Its peers' IKE identities, if they differ from their names: the maps do not have them. Peers that
+ * are already expelled are closed in it, so they do not end it.
  */
 static json_t *ids_of(const struct bwl_policy *pol, const struct bwl_memory *m)
 {
@@ -183,7 +183,7 @@ int glass_use(const char *dir, const struct bwl_signed *d, const struct bwl_poli
 			 (json_int_t)d->terms.version, "not_after",
 			 (json_int_t)d->terms.not_after_s, "digest",
 			 bwl_hex_encode(d->digest, sizeof(d->digest), hex));
-	for (size_t i = 0; i < json_array_size(list); i++) /* of what is in force alone */
+	for (size_t i = 0; i < json_array_size(list); i++) /* only the one in force has them */
 		json_object_del(json_array_get(list, i), "ids");
 	json_object_set_new(bwl_must(item), "ids", ids_of(pol, m));
 	json_array_append_new(list, item);

@@ -15,7 +15,7 @@
 #define FRESH "new.jsonl"
 #define THIN "thin.jsonl"
 #define HEAD_BYTES 512
-#define BLOCK 4096 /* what is no larger gains nothing without its flows */
+#define BLOCK 4096 /* a file of at most this size does not get smaller without its flows */
 
 struct file {
 	uint64_t number, bytes;
@@ -27,7 +27,7 @@ struct flows_store {
 	uint64_t most, bytes, next;
 	struct file *file; /* oldest first */
 	size_t n, room;
-	size_t nthin; /* of the oldest, which have no flows any more */
+	size_t nthin; /* the oldest ones, which have no flows any more */
 	uint64_t thinned, dropped;
 	struct flows_id newest;
 	bool has_newest;
@@ -75,7 +75,9 @@ static bool read_head(const struct flows_store *s, size_t i, char head[static HE
 	return n > 0;
 }
 
-/* Those without flows are the oldest; one that was too small to be thinned may stand among them. */
+/*
+ * Files without flows are the oldest; among them there may be one that was too small to be thinned.
+ */
 static void read_heads(struct flows_store *s)
 {
 	char head[HEAD_BYTES + 1];
@@ -107,7 +109,7 @@ static int look(struct flows_store *s, struct bwl_err *e)
 	return r;
 }
 
-/* Readers of the history read this, too: the same group. */
+/* Readers of the history also read this: it has the same group. */
 static int make(struct flows_store *s, struct bwl_err *e)
 {
 	gid_t readers;
@@ -179,7 +181,7 @@ void flows_store_lost(const struct flows_store *s, uint64_t *ret_thinned, uint64
 	*ret_dropped = s->dropped;
 }
 
-/* Readable before it has its name, so that no reader finds it and may not open it. */
+/* Readable before it gets its name, so that no reader finds a file that cannot be opened. */
 static int open_new(const struct flows_store *s, const char *name, int *ret)
 {
 	gid_t readers;
@@ -232,7 +234,7 @@ static bool copy_thin(FILE *from, FILE *to)
 	return !ferror(from) && !ferror(to) && !fflush(to);
 }
 
-/* It keeps its time: readers go by when an interval was written. */
+/* It keeps its time: readers rely on when an interval was written. */
 static bool write_thin(const struct flows_store *s, const char *name, FILE *from, FILE *to,
 		       uint64_t *ret)
 {
@@ -303,7 +305,7 @@ static uint64_t free_bytes(const struct flows_store *s)
 	return fstatvfs(s->dir, &v) ? 0 : (uint64_t)v.f_bavail * v.f_frsize;
 }
 
-/* Where the disk is full older intervals make room, if there can be enough of it. */
+/* If the disk is full older intervals make room, if that can be enough. */
 static int write_somehow(struct flows_store *s, const char *text, size_t len, uint64_t *ret)
 {
 	uint64_t need = len + BLOCK, begun = s->bytes, others;
@@ -311,7 +313,10 @@ static int write_somehow(struct flows_store *s, const char *text, size_t len, ui
 
 	while (r == -ENOSPC || r == -EDQUOT) {
 		others = s->n ? s->bytes - s->file[s->n - 1].bytes : 0;
-		/* Or it is not for want of what they take: they went for nothing, no more do. */
+		/*
+		 * If the space that was freed does not help, something else is full: no more
+		 * intervals are removed.
+		 */
 		if (free_bytes(s) + others < need || begun - s->bytes >= need || !make_room(s))
 			break;
 		while (free_bytes(s) < need && begun - s->bytes < need && make_room(s))

@@ -94,7 +94,7 @@ static void put_classes(FILE *o, const struct classes *c)
 	fputc(']', o);
 }
 
-/* Why a peer's records are not what its counter grew by; NULL: they are. */
+/* Why a peer's records do not match the growth of its counter; NULL: they match. */
 static const char *wrong(const struct flows_facts *f, const struct bwl_book_cpu *c, size_t n)
 {
 	const struct bwl_book_cpu *k;
@@ -136,7 +136,8 @@ static void put_numbers(FILE *o, const struct bwl_rec_sum *s)
 }
 
 /*
- * Its counter on each CPU, so that a later reader can check that it continues from its last value.
+ * Its counter on each CPU, so that a later reader can check that the next interval continues from
+ * there.
  */
 static void put_cpus(FILE *o, const struct bwl_book_cpu *c, size_t n)
 {
@@ -150,7 +151,7 @@ static void put_cpus(FILE *o, const struct bwl_book_cpu *c, size_t n)
 	fputc(']', o);
 }
 
-/* Its CPUs c, its rows x. */
+/* c: its CPUs; x: its rows. */
 static bool put_peer(FILE *o, const struct flows_facts *f, const struct bwl_book_cpu *c, size_t n,
 		     const struct bwl_flow *x, size_t nx)
 {
@@ -229,7 +230,7 @@ static void put_flow(FILE *o, const struct flows_facts *f, const struct bwl_flow
 	fprintf(o, ",\"last\":%s}\n", when(f, x->last_ns, t));
 }
 
-/* Peers first, then what they did. */
+/* First the peers, then their flows. */
 static bool put_all(FILE *o, const struct bwl_book *b, const struct flows_facts *f, size_t *ret_n)
 {
 	size_t i, n, at = 0, nx;

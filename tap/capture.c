@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * See capture.h. Each device is opened twice, once for each direction: on Ethernet libpcap does not
- * say which way a frame went. The kernel ends all of it with the process.
+ * tell in which direction a frame went. The kernel ends everything with the process.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define MS 1000000ULL
 #define LOOK_MS 100
 #define BATCH 256
-#define BUFFER (4 << 20) /* bytes of the kernel, each */
+#define BUFFER (4 << 20) /* bytes of each kernel buffer */
 
 struct end {
 	pcap_t *pcap;
@@ -53,7 +53,7 @@ static int open_end(struct end *x, const char *device, struct bwl_err *e)
 	x->pcap = pcap_create(device, why);
 	if (!x->pcap)
 		return bwl_fail(e, ENODEV, "cannot capture on %s: %s", device, why);
-	/* whole TAP_SNAP bytes: which of them are headers is seen later */
+	/* TAP_SNAP bytes of each frame: which of them are headers is found later */
 	pcap_set_snaplen(x->pcap, TAP_SNAP);
 	pcap_set_timeout(x->pcap, LOOK_MS);
 	pcap_set_buffer_size(x->pcap, BUFFER);
@@ -75,12 +75,12 @@ static void take(u_char *arg, const struct pcap_pkthdr *h, const u_char *at)
 	struct tap *t = x->tap;
 	uint32_t n = (uint32_t)tap_headers(at, h->caplen);
 
-	/* A block has 52 bytes beside them. */
+	/* A block has 52 more bytes. */
 	if (t->bytes + n + 52 > t->most_bytes) {
 		t->is_full = true;
 		return;
 	}
-	/* tv_usec is in nanoseconds, as was asked for */
+	/* tv_usec is in nanoseconds, as requested */
 	pcapng_packet(x->file, x->interface,
 		      (uint64_t)h->ts.tv_sec * 1000000000 + (uint64_t)h->ts.tv_usec, x->way, at, n,
 		      h->len);

@@ -14,7 +14,7 @@ struct cursor {
 	size_t len, here;
 };
 
-/* As much of the next n bytes as there are; false: they are cut. */
+/* Skips as many of the next n bytes as there are; false: they are truncated. */
 static bool skip(struct cursor *c, size_t n)
 {
 	bool whole = n <= c->len - c->here;
@@ -107,7 +107,7 @@ static void skip_ipv6(struct cursor *c)
 		}
 		next = c->at[c->here];
 		n = is_fragment ? 8 : ((size_t)c->at[c->here + 1] + 1) * 8;
-		/* of a later fragment all else is payload */
+		/* in a later fragment everything else is payload */
 		if (is_fragment && be16(c, 2) & 0xfff8) {
 			skip(c, n);
 			return;

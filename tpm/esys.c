@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The TPM by tpm2-tss (ESAPI). Anybody who can open the TPM (root, group tss) may read and raise
- * the index: that does harm, but gives nothing back. Not ORDERLY: such a counter jumps ahead after
- * a power cut.
+ * The TPM through tpm2-tss (ESAPI). Anybody who can open the TPM (root, group tss) may read and
+ * raise the index: that does harm, but gives nothing back. Not ORDERLY: such a counter jumps ahead
+ * after a power cut.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define ATTRIBUTES                                                                                 \
 	((TPM2_NT_COUNTER << TPMA_NV_TPM2_NT_SHIFT) | TPMA_NV_AUTHREAD | TPMA_NV_AUTHWRITE |       \
 	 TPMA_NV_OWNERREAD | TPMA_NV_NO_DA)
-/* The tag of an index that is there only to learn the highest count. */
+/* The tag of a temporary index that is only there to learn the highest count. */
 static const uint8_t probe[TPM_TAG] = "bwlimit: a probe, to be deleted";
 
 struct conn {
@@ -62,7 +62,7 @@ static int find(struct conn *c)
 	if (!rc)
 		return 0;
 	c->index = ESYS_TR_NONE;
-	/* of the TPM itself, whichever handle it complains of */
+	/* of the TPM itself, whichever handle it complains about */
 	return (rc & ~TPM2_RC_N_MASK) == TPM2_RC_HANDLE ? 0
 							: fail(c, rc, "cannot report the counter");
 }
@@ -120,7 +120,7 @@ static int count(struct conn *c, uint64_t *ret)
 	return r;
 }
 
-/* An index of ours that was never raised means nothing, like the remainder of a probe. */
+/* An index of ours that was never raised means nothing, like what is left of a probe. */
 static int judge(struct conn *c, const TPMS_NV_PUBLIC *pub, bool tidy, struct tpm_state *ret)
 {
 	if ((pub->attributes & ~TPMA_NV_WRITTEN) != ATTRIBUTES || pub->authPolicy.size != TPM_TAG)
@@ -152,7 +152,7 @@ static int read_index(struct conn *c, bool tidy, struct tpm_state *ret)
 	return r;
 }
 
-/* What a counter that is made now would begin above. */
+/* The count above which a counter made now would begin. */
 static int highest(struct conn *c, uint64_t *ret)
 {
 	int r = define(c, probe);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The questions and their thread: see tpm.h. esys.c puts them to the TPM. */
+/* The questions and their thread: see tpm.h. esys.c talks to the TPM. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 struct tpm {
 	pthread_mutex_t lock;
-	unsigned users; /* the owner, and the thread of a question */
+	unsigned users; /* the owner, and the thread of a pending question */
 	bool busy, answered;
 	struct tpm_question question;
 	struct tpm_state state;
