@@ -55,8 +55,8 @@ enum bwl_audit_urgency {
 int bwl_audit_append(struct bwl_audit_log *l, enum bwl_audit_urgency u, const char *event,
 		     const char *text, json_t *data, uint64_t *ret_n, struct bwl_err *e);
 /*
- * text, which ends with a newline, as a note signed with the log's key: for what is said beside the
- * log. Its first line must be the origin of no log. -ENOENT: the log is off.
+ * Signs text, which ends with a newline, as a note with the log's key: for statements outside the
+ * log. Its first line must not be the origin of a log. -ENOENT: the log is off.
  */
 int bwl_audit_sign(const char *dir, const char *text, char *buf, size_t size, size_t *ret_len,
 		   struct bwl_err *e);

@@ -50,10 +50,10 @@ bool bwl_prover_node(struct bwl_prover *p, unsigned bits, const struct bwl_hash 
  * from the leaf's sibling to the root's child. index < n. The leaf itself is not needed.
  */
 void bwl_prover_begin_inclusion(struct bwl_prover *p, uint64_t index, uint64_t n);
-/* As RFC 9162 section 2.1.3.2 does it. */
+/* As in RFC 9162 section 2.1.3.2. */
 bool bwl_inclusion_holds(uint64_t index, const struct bwl_hash *leaf, uint64_t n,
 			 const struct bwl_hash *root, const struct bwl_hash *proof, unsigned count);
-/* As RFC 9162 section 2.1.4.2 does it. */
+/* As in RFC 9162 section 2.1.4.2. */
 bool bwl_proof_holds(uint64_t m, const struct bwl_hash *root_m, uint64_t n,
 		     const struct bwl_hash *root_n, const struct bwl_hash *proof, unsigned count);
 

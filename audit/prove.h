@@ -16,20 +16,18 @@ struct bwl_audit_proven {
 	struct bwl_checkpoint c; /* the checkpoint that covers it */
 };
 /*
- * For record n. note: a checkpoint of this log, with whatever signatures it has; NULL: the newest
- * one. One pass from the file of the record on, by the hashes of full files: a few kilobytes of
- * memory. The proof holds, or: -ENOENT the record's own hash, or one that the proof needs, was
- * pruned; -ERANGE the checkpoint does not cover it; -EBADMSG the note is of another log, or the log
- * is damaged. Free ret after.
+ * The proof for record n. note: a checkpoint of this log, with whatever signatures it has; NULL:
+ * the newest one. One pass, beginning at the record's file, using the hashes of full files: a few
+ * kilobytes of memory. 0: the proof is valid. -ENOENT: the record's own hash, or one that the proof
+ * needs, was pruned; -ERANGE: the checkpoint does not cover it; -EBADMSG: the note is of another
+ * log, or the log is damaged. Free ret after.
  */
 int bwl_audit_prove_record(const char *dir, const struct bwl_note_key *k, uint64_t n,
 			   const char *note, size_t note_len, struct bwl_audit_proven *ret,
 			   struct bwl_err *e);
 void bwl_audit_proven_free(struct bwl_audit_proven *p); /* NULL-safe */
 
-/*
- * From file[i] on, uses the hashes of full files instead of their lines, where they are complete.
- */
+/* From file[i] on, uses the hashes of full files instead of their lines, if they are complete. */
 void bwl_audit_prefer_hashes(const char *dir, struct bwl_audit_file *file, size_t i, size_t n);
 
 #endif

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeping a log below its size, in such a way that it still verifies, and in such an order that no
+ * Keeps a log below its size, in such a way that it still verifies, and in such an order that no
  * host can push out what operators did:
  *
- * 1. Of the oldest full file the lines of junk go (records that a host causes at will), and the
- *    checkpoints between. log-N.kept has its first checkpoint, signed anew over what follows it,
- *    and all other records; log-N.hashes a hash of every record.
- * 2. Where what was kept of such files takes half of the size, the oldest of them loses all that a
- *    host may have caused, and the hashes. log-N-END.least has the same as log-N.kept, and for the
- *    records that are gone as few hashes over many as there can be; that of the file before is made
- *    one with it while it is small, so what a host caused takes next to nothing in the end.
- * 3. Where there are no such files any more the oldest goes as a whole: the log begins then at the
- *    next one's checkpoint.
+ * 1. From the oldest full file the lines of junk are removed (records that a host causes at will),
+ *    and the checkpoints in between. log-N.kept has the file's first checkpoint, signed anew over
+ *    what follows it, and all other records; log-N.hashes has a hash of every record.
+ * 2. When the kept parts of such files take half of the size, the oldest of these files loses its
+ *    hashes and everything that a host may have caused. log-N-END.least has the same as log-N.kept,
+ *    and for the removed records as few hashes over many as possible. The previous .least is
+ *    merged with it while that is small, so what a host caused takes next to nothing in the end.
+ * 3. When there are no such files any more, the oldest file is removed: the log then begins at the
+ *    next file's checkpoint.
  *
- * A file is verified before anything is taken from it. One that is damaged stays as it is, and
- * log-N.damaged says so; it goes as a whole, with the oldest. A record tells of the damage, again
- * when that one is removed.
+ * A file is verified before anything is removed from it. A damaged one stays as it is, and
+ * log-N.damaged says so; it is removed as a whole once it is the oldest. A record reports the
+ * damage, and does so again when that record is removed.
  *
- * Inside audit/ only. Killed anywhere, the lines are still there, or their hashes and what was
- * kept.
+ * Inside audit/ only. After a kill at any point the lines are still there, or their hashes and the
+ * kept part.
  */
 #ifndef BWL_AUDIT_PRUNE_H
 #define BWL_AUDIT_PRUNE_H

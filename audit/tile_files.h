@@ -11,7 +11,7 @@
 #define BWL_TILE_WIDTH 256
 #define BWL_TILE_ENTRIES 64 /* used as a level: the records, not hashes */
 #define BWL_TILE_PATH 64
-/* "tile/0/x001/234.p/5"; width 0 or 256: the whole one. */
+/* "tile/0/x001/234.p/5"; width 0 or 256: the full tile. */
 void bwl_tile_path(char buf[static BWL_TILE_PATH], unsigned level, uint64_t n, unsigned width);
 
 /*
@@ -24,7 +24,7 @@ int bwl_tile_put(int root, const char *path, const void *data, size_t len, bool 
 int bwl_tile_get(int root, const char *path, size_t most, char **ret, size_t *ret_len,
 		 struct bwl_err *e);
 bool bwl_tile_is_there(int root, const char *path);
-/* Removes the parts of a tile that is now whole. */
+/* Removes the partial files of a tile that is now full. */
 int bwl_tile_drop_parts(int root, unsigned level, uint64_t n, struct bwl_err *e);
 
 #endif

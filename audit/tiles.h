@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A log as the files of c2sp.org/tlog-tiles (v0.1.0), for any web server and any client of that:
+ * A log as the files of c2sp.org/tlog-tiles (v0.1.0), for any web server and any such client:
  *
- *   checkpoint               that the tiles are of, written last
+ *   checkpoint               of the tree that the tiles have, written last
  *   tile/<L>/<N>[.p/<W>]     256 hashes, or W while there are no more
- *   tile/entries/<N>[.p/<W>] the records that they are over: big-endian length (16 bits), bytes
- *   retention                the minimum index, and what is not here: docs/retention.md
+ *   tile/entries/<N>[.p/<W>] the records behind the hashes: big-endian length (16 bits), bytes
+ *   retention                the minimum index, and what is missing: docs/retention.md
  *
- * Each file appears whole under its name, on disk; one that is full is never written again. It
- * shows every record: who may read the folder may read the log.
+ * Each file appears complete under its name, on disk; a full one is never written again. The files
+ * show every record: whoever may read the folder may read the log.
  */
 #ifndef BWL_AUDIT_TILES_H
 #define BWL_AUDIT_TILES_H
