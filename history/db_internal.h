@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Internal: what the parts of the database share. */
+/* Internal: shared by the parts of the database. */
 #ifndef BWL_HISTORY_DB_INTERNAL_H
 #define BWL_HISTORY_DB_INTERNAL_H
 
