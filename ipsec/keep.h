@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps charon at what the policy says, whatever happens to it: compares its state and does what is
- * missing, each time anew. Nothing here remembers a charon; a restarted one has no connections,
+ * Keeps charon in line with the policy, whatever happens to it: compares its state, and does what
+ * is missing, each time anew. Nothing here remembers a charon; a restarted one has no connections,
  * which is what the comparison finds.
  */
 #ifndef BWL_IPSEC_KEEP_H

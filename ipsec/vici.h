@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * VICI, the language of charon's control socket (src/libcharon/plugins/vici/README.md in
- * strongSwan's source), spoken by ourselves: no header of libvici is packaged.
+ * strongSwan's source). Our own implementation, because no header of libvici is packaged.
  *
- * A message is a tree, and a tree is JSON: a section is an object, a list an array of strings, a
- * value a string. Bytes that are no text in UTF-8 (certificates in DER) are read as "0x…", in
- * hexadecimal; what is written is text, certificates and keys in PEM. Order is kept. Where a
- * section has a name twice, the first one counts, as in libvici.
+ * A message is a tree, represented as JSON: a section is an object, a list an array of strings, a
+ * value a string. Bytes that are not UTF-8 text (certificates in DER) are read as "0x…", in
+ * hexadecimal; what is written is text, certificates and keys in PEM. Order is kept. If a section
+ * has a name twice, the first one counts, as in libvici.
  */
 #ifndef BWL_VICI_H
 #define BWL_VICI_H

@@ -142,10 +142,10 @@ int bwl_xfrm_drop(bwl_xfrm_wanted wanted, const void *arg, struct bwl_xfrm_dropp
 int bwl_xfrm_remove(const struct bwl_xfrm_sa *sas, size_t n, struct bwl_err *e);
 
 /*
- * What protects when an SA is gone. For SAs in software or with crypto offload that is the xfrm
+ * What protects when an SA is gone. For SAs in software or with crypto offload it is the xfrm
  * interface itself: it drops packets without a policy or an SA. With packet offload the device gets
- * cleartext, so there must be a drop policy in the device: *ret4, *ret6 tell whether one that is
- * offloaded to the interface stands beneath everything of the family.
+ * cleartext, so there must be a drop policy in the device: *ret4 and *ret6 tell whether there is
+ * one, offloaded to the interface, below all others of the family.
  */
 bool bwl_xfrm_is_device_block(const struct bwl_xfrm_policy *p); /* for all of one family */
 /*
