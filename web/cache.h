@@ -14,10 +14,10 @@
 #include "documents.h"
 
 #define CACHE_ENTRIES 64
-#define CACHE_QUERIES 40        /* of them: with a query; so one without always finds its place */
-#define CACHE_BYTES (32U << 20) /* of all; the oldest without waiting clients are dropped */
+#define CACHE_QUERIES 40        /* with a query; so a question without one always finds room */
+#define CACHE_BYTES (32U << 20) /* of all texts; the oldest without waiting clients are dropped */
 
-/* Bytes that several answers have in common. */
+/* Bytes that several answers share. */
 struct text {
 	unsigned users;
 	size_t len;
@@ -34,11 +34,11 @@ struct entry {
 	struct text *text;  /* NULL: none yet */
 	struct text *open;  /* the same as OpenMetrics; NULL: not requested yet */
 	unsigned status;    /* of HTTP */
-	uint64_t made_ns;   /* when it came */
-	uint64_t older_ms;  /* how old it was then */
-	uint64_t version;   /* another one when the text is another one */
+	uint64_t made_ns;   /* when it arrived */
+	uint64_t older_ms;  /* its age at that time */
+	uint64_t version;   /* changes when the text changes */
 	uint64_t wanted_ns; /* since when a client waits; 0: none */
-	bool asked;         /* it is on its way */
+	bool asked;         /* it was requested */
 	uint64_t used_ns;
 	unsigned holders;
 };
@@ -48,7 +48,7 @@ struct cache {
 	uint64_t version;
 };
 
-/* The one for a question, made where it is not there. NULL: all are in use. */
+/* The entry for a question, created if missing. NULL: all are in use. */
 struct entry *cache_entry(struct cache *c, const struct web_documents *d,
 			  const struct asking_document *document, const char *question,
 			  uint64_t now_ns);
@@ -58,11 +58,11 @@ struct entry *cache_hold(struct entry *e);
  */
 void cache_give_back(struct entry **e);
 bool cache_is_fresh(const struct entry *e, uint64_t now_ns);
-/* The one that has waited the longest for that asker; NULL: none waits. */
+/* The entry that has waited longest for that asker; NULL: none. */
 struct entry *cache_next(struct cache *c, unsigned asker);
 /* A reference to its text as OpenMetrics, which is made once. */
 struct text *cache_openmetrics(struct entry *e);
-/* What came for it; takes over the text. */
+/* Stores the answer; takes over the text. */
 void cache_put(struct cache *c, struct entry *e, unsigned status, struct text *t, uint64_t now_ns);
 uint64_t cache_age_ms(const struct entry *e, uint64_t now_ns);
 void cache_done(struct cache *c);

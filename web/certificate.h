@@ -5,7 +5,7 @@
 
 #include "bwl/err.h"
 
-/* Lines of Prometheus' text, which the caller frees, of the first certificate of a PEM. */
+/* Lines of Prometheus' text about the first certificate of a PEM; the caller frees them. */
 int certificate_metrics(const char *pem, char **ret, struct bwl_err *e);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bwlimit-ctl --fleet, run by an asker: on a desk or a controller there is no bwlimitd to run it.
+/*
+ * Runs bwlimit-ctl --fleet, for an asker: on a desk or a controller there is no bwlimitd to do it.
  */
 #ifndef BWL_WEB_COMMAND_H
 #define BWL_WEB_COMMAND_H
@@ -9,8 +10,8 @@
 #include "bwl/err.h"
 
 /*
- * Runs `program --fleet WORD… --conf FILE`, conf NULL: without. Returns its standard output, at
- * most `most` bytes, which the caller frees, and its exit code.
+ * Runs `program --fleet WORD… --conf FILE`; conf NULL: without --conf. Returns its standard output,
+ * at most `most` bytes, which the caller frees, and its exit code.
  */
 int command_run(const char *program, const char *conf, const json_t *argv, size_t most, char **ret,
 		size_t *ret_len, int *ret_exit, struct bwl_err *e);

@@ -7,13 +7,15 @@
 #include "asking/words.h"
 
 struct web_document {
-	uint16_t every_ms; /* younger ones are given again */
-	uint8_t asker;     /* which of the two asks: 0: the one for the command that keeps
-			    * running */
-	bool goes_on;      /* a line a second, for as long as somebody asks again */
+	uint16_t every_ms; /* younger answers are given again */
+	uint8_t asker;     /* which of the two asks; 0: the one for the running command */
+	bool goes_on;      /* a line each second, as long as somebody asks again */
 	bool is_hidden;    /* not a path of the API */
 	bool is_big;       /* it may have ASKER_BIG bytes */
-	/* No command: a file that root writes for readers, by its name's ending, and its writer. */
+	/*
+	 * Instead of a command: a file that root writes for readers (the ending of its name), and
+	 * its writer.
+	 */
 	const char *file, *left_by;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Connected clients, and their deadlines. libmicrohttpd's own time limits restart with every byte.
- * When there are too many, the client longest without a request goes, then one that does not read
- * its answer; of the same address if that has too many. So they lock nobody out who makes requests.
- * Pure except for shutdown(2).
+ * Connected clients, and their deadlines: libmicrohttpd's own time limits restart with every byte.
+ * If there are too many, the client that was longest without a request is disconnected, then one
+ * that does not read its answer; if one address has too many, one of that address. So clients that
+ * make requests are not locked out. Pure, except for shutdown(2).
  */
 #ifndef BWL_WEB_GUESTS_H
 #define BWL_WEB_GUESTS_H
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #define GUESTS_MOST 256
-#define GUESTS_ROOM (GUESTS_MOST + 64) /* connections that are on their way out */
+#define GUESTS_ROOM (GUESTS_MOST + 64) /* including connections that are being closed */
 #define GUESTS_OF_ADDRESS 64
 #define GUESTS_HEAD_S 10   /* from the connection to the end of the first request's head */
 #define GUESTS_ANSWER_S 30 /* until an answer is made, and then until it is taken */
@@ -26,22 +26,22 @@ struct guest {
 	enum guest_does does;
 	int fd;
 	uint8_t address[16];
-	uint64_t since_ns, by_ns; /* by_ns: UINT64_MAX: he need not do anything */
-	void *session;            /* of tls.c; NULL: none */
-	struct bwl_tls *began;    /* what it began with, held */
+	uint64_t since_ns, by_ns; /* by_ns: its deadline; UINT64_MAX: none */
+	void *session;            /* for tls.c; NULL: none */
+	struct bwl_tls *began;    /* the certificates it began with; it holds a reference */
 };
 struct guests {
 	struct guest guest[GUESTS_ROOM];
 };
 
-/* NULL: there is no room, and he was shut down. */
+/* NULL: there is no room, and the client was disconnected. */
 struct guest *guests_come(struct guests *g, int fd, const struct sockaddr *from, uint64_t now_ns);
 void guests_go(struct guest *x); /* NULL-safe */
-/* What he does now, and how long he may take for it; 0 s: as long as he likes. */
+/* What the client does now, and within which time; s 0: without a limit. */
 void guests_does(struct guest *x, enum guest_does does, unsigned s, uint64_t now_ns);
-/* He is shut down. */
+/* Disconnects the client. */
 void guests_shut(struct guest *x);
-/* Those whose time is over are shut down. */
+/* Disconnects clients whose deadline has passed. */
 void guests_look(struct guests *g, uint64_t now_ns);
 unsigned guests_count(const struct guests *g, const struct guest *of_address);
 

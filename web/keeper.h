@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A separate process that reloads the files of the certificate: the one on the network can open
+ * A separate process that reloads the certificate's files: the process on the network can open
  * none. It is asked like an asker (asker.h).
  */
 #ifndef BWL_WEB_KEEPER_H
@@ -9,11 +9,14 @@
 #include "asker.h"
 #include "fleet/http/tls.h"
 
-/* file: as of bwl_tls_read(), borrowed. */
+/* file: as for bwl_tls_read(), borrowed. */
 int keeper_start(const char *const file[_BWL_TLS_FILES], struct asker *ret, struct bwl_err *e);
-/* It must not be busy. */
+/* The keeper must not be busy. */
 int keeper_ask(struct asker *keeper);
-/* 1: the files, the caller's; 0: not yet; negative: they cannot be read, or it has gone. */
+/*
+ * 1: the files, which the caller owns; 0: not yet; negative: they cannot be read, or the process is
+ * gone.
+ */
 int keeper_take(struct asker *keeper, struct bwl_tls_pem *ret, struct bwl_err *e);
 
 #endif

@@ -12,7 +12,7 @@ struct options {
 	struct web_conf web;
 	struct asker_conf asker;
 	const char *listen, *page;
-	bool json, of_management; /* it must be a management device's address */
+	bool json, of_management; /* of_management: the address must be a management device's */
 };
 /* -1: continue; otherwise the exit code. */
 int options_read(int argc, char **argv, struct options *o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page: the files of one folder and of assets/ below it, read once. No path is opened later. */
+/* The page: the files of a folder and of its assets/, read once. No path is opened later. */
 #ifndef BWL_WEB_PAGE_H
 #define BWL_WEB_PAGE_H
 
@@ -7,7 +7,7 @@
 #include "bwl/err.h"
 
 #define PAGE_FILES 64
-#define PAGE_BYTES (8U << 20) /* of all */
+#define PAGE_BYTES (8U << 20) /* of all files */
 
 struct page_file {
 	char path[80]; /* "/index.html", "/assets/…" */

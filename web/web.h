@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of the server share. All of it is on one thread. */
+/* What the parts of the server share. Everything runs on one thread. */
 #ifndef BWL_WEB_H
 #define BWL_WEB_H
 
@@ -20,9 +20,9 @@ struct web_conf {
 	const struct web_documents *documents;
 	const char *name; /* of the node, or of the fleet */
 	struct sockaddr_storage at;
-	const char *hosts[WEB_NAMES];        /* that a Host field may say; NULL ends them */
-	const char *tls[_BWL_TLS_FILES];     /* their files; NULL: no TLS, of the CRL: none */
-	const char *client_names[WEB_NAMES]; /* CommonNames that are let in; NULL ends them */
+	const char *hosts[WEB_NAMES];        /* accepted in a Host field; NULL ends them */
+	const char *tls[_BWL_TLS_FILES];     /* names of the files; NULL: no TLS, or no CRL */
+	const char *client_names[WEB_NAMES]; /* CommonNames that are admitted; NULL ends them */
 	struct page page;
 };
 
@@ -33,15 +33,15 @@ struct web {
 	const struct web_conf *conf;
 	struct MHD_Daemon *daemon;
 	struct bwl_tls *tls;  /* NULL: none */
-	char *metrics;        /* our own, behind those of bwlimit-ctl; NULL: none */
-	struct asker *keeper; /* reloads the certificate; NULL: nothing does */
-	bool again;           /* it was told to again meanwhile */
+	char *metrics;        /* our own, after those of bwlimit-ctl; NULL: none */
+	struct asker *keeper; /* reloads the certificate; NULL: there is none */
+	bool again;           /* another reload was requested meanwhile */
 	struct asker asker[WEB_ASKERS];
-	struct entry *asks[WEB_ASKERS]; /* what each asks for, held */
+	struct entry *asks[WEB_ASKERS]; /* the entries that are being made, held */
 	struct cache cache;
 	struct guests guests;
-	struct request *waiting; /* for a document */
-	bool stops;              /* nobody may wait any more */
+	struct request *waiting; /* requests that wait for a document */
+	bool stops;              /* no request may wait any more */
 	struct stream *stream[WEB_STREAMS];
 };
 
@@ -56,15 +56,15 @@ void web_close(struct web *w);
 /* tls.c: admission, and reloading the certificate */
 int tls_open(struct web *w, struct bwl_err *e);
 void tls_close(struct web *w);
-/* A connection that begins; *x is NULL where there was no room for it. */
+/* A new connection. x NULL: there was no room for it. */
 void tls_begin(struct web *w, struct MHD_Connection *conn, struct guest *x);
 void tls_anew(struct web *w);
 /* Reports the result on standard error. */
 void tls_step(struct web *w);
 
-/* reply.c: what answers and streams have in common */
+/* reply.c: what answers and streams share */
 struct guest *reply_guest(struct MHD_Connection *conn);
-/* Of a suspended connection, which libmicrohttpd does not look at. */
+/* For a suspended connection, which libmicrohttpd does not watch. */
 bool reply_has_gone(struct MHD_Connection *conn);
 enum MHD_Result reply_send(struct web *w, struct MHD_Connection *conn, unsigned status,
 			   struct MHD_Response *r);
@@ -83,9 +83,9 @@ void answer_wake(struct web *w, uint64_t now_ns);
 
 /* stream.c: server-sent events */
 enum MHD_Result stream_open(struct web *w, struct MHD_Connection *conn);
-/* Requests documents that subscribers need anew, and sends them updates. */
+/* Requests documents that subscribers need again, and sends them updates. */
 void stream_step(struct web *w, uint64_t now_ns);
-/* All of them end with the next run. */
+/* Ends all streams in the next run. */
 void stream_stop(struct web *w);
 
 #endif

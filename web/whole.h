@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a text is one JSON object from its beginning to its end, and not a part of one. It is
- * not parsed: of 32 MiB that would take several times as much memory.
+ * Is a text exactly one complete JSON object? It is not parsed: for 32 MiB that would need several
+ * times as much memory.
  */
 #ifndef BWL_WEB_WHOLE_H
 #define BWL_WEB_WHOLE_H
