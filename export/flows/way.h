@@ -25,8 +25,8 @@ int way_parse(const char *s, struct way_conf *ret, struct bwl_err *e);
 
 struct way;
 /*
- * bytes: data behind them in the file of that inode (0: in any) was begun and not finished, and is
- * cut off. Nothing is cut off another file: it is not ours.
+ * bytes: what comes after them, in the file with that inode (0: any file), was begun and not
+ * finished, and is cut off. Nothing is cut off another file: it is not ours.
  */
 int way_open(const struct way_conf *c, uint64_t bytes, uint64_t inode, struct way **ret,
 	     struct bwl_err *e);
