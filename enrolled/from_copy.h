@@ -19,8 +19,8 @@ void enrolled_round(struct bwl_policy *pol);
 void enrolled_fill(struct bwl_policy *pol, const struct bwl_policy *copy,
 		   const struct bwl_policy *other);
 /*
- * `until:` of a file that is read again drifts with the clocks' seconds: makes it no later than
- * before.
+ * The `until:` of a file that is read again moves with the clocks' seconds: this makes it no later
+ * than before.
  */
 void enrolled_follow(const struct bwl_policy *from, struct bwl_policy *to);
 /*

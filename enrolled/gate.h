@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a root of signed documents is enrolled (docs/fleet.md) local tools can only tighten. This
- * is the single place that defines that: it compares what is in force with what is proposed, by
- * signed/widen.h, and needs no signature, no clock and no daemon. lib/publish calls it before it
- * writes; code that opens in other ways (a journal, a deadline, a port) calls
- * bwl_enrolled_refuses().
+ * On an enrolled tray (docs/fleet.md) local tools can only tighten. This is the single place that
+ * defines that: it compares what is in force with what is proposed, by signed/widen.h, and needs no
+ * signature, no clock and no daemon. lib/publish calls it before it writes; code that opens in
+ * other ways (a journal, a deadline, a port) calls bwl_enrolled_refuses().
  */
 #ifndef BWL_ENROLLED_GATE_H
 #define BWL_ENROLLED_GATE_H

@@ -11,9 +11,9 @@ struct flows_known {
 };
 
 /*
- * Learns from an interval: the greater counter, because two sets of tables may be written at a
- * time. If packets were of no peer by name, or that is unknown, counters that it does not mention
- * may have moved, and are forgotten. -ENOMEM: everything is forgotten.
+ * Learns from an interval: the larger counter, because two sets of tables may be written at the
+ * same time. If packets belonged to no named peer, or that is unknown, counters that it does not
+ * mention may have moved, and are forgotten. -ENOMEM: everything is forgotten.
  */
 int flows_known_learn(struct flows_known *k, const struct bwl_book *b);
 /* NULL: unknown. */

@@ -27,7 +27,7 @@ struct flows_facts {
 	uint64_t now_ns;
 	const char *gap;                 /* what is missing before it; NULL: nothing */
 	const char *unbalanced;          /* why it need not balance; NULL: it must */
-	const struct bwl_rec_sum *other; /* of no peer by name; NULL: unknown */
+	const struct bwl_rec_sum *other; /* of no named peer; NULL: unknown */
 	const struct flows_known *known; /* the last counters; NULL: unknown */
 	const char *(*peer_name)(void *arg, uint32_t id);
 	const char *(*port_name)(void *arg, unsigned port);
@@ -53,6 +53,6 @@ bool flows_gap(const struct flows_id *was, const struct flows_id *now, uint64_t 
 #define FLOWS_THIN "\"thinned\":true"
 /* The beginning of a flow's line. */
 #define FLOWS_FLOW "{\"kind\":\"flow\","
-#define FLOWS_PEER "{\"kind\":\"flow-peer\"," /* of a peer's */
+#define FLOWS_PEER "{\"kind\":\"flow-peer\"," /* of a peer's line */
 
 #endif
