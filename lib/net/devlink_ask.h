@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One question about a card, by devlink's netlink (devlink.c). */
+/* One query about a card, by devlink's netlink (devlink.c). */
 #ifndef BWL_NET_DEVLINK_ASK_H
 #define BWL_NET_DEVLINK_ASK_H
 
 #include <libmnl/libmnl.h>
 #include <stdint.h>
 
-/* The answer goes to fn. 0, also where the device tells nothing; -ENOENT: no such device. */
+/* Passes the answer to fn. 0, even if the device reports nothing; -ENOENT: no such device. */
 int bwl_devlink_ask(const char *card, uint8_t cmd, const char *param, mnl_cb_t fn, void *arg);
 
 #endif

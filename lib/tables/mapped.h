@@ -5,7 +5,7 @@
 
 #include <bwl/pins.h>
 
-/* All arrays of the open pins; where p->few, those with an entry a peer are reserved only. */
+/* Maps all arrays of the open pins; with p->few, those with an entry per peer are only reserved. */
 int bwl_mapped_open(struct bwl_pins *p, struct bwl_err *e);
 void bwl_mapped_close(struct bwl_pins *p);
 

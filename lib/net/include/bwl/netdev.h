@@ -113,18 +113,19 @@ struct bwl_fixed_hop {
 };
 
 /*
- * From an address to the entry that the DPU's own packets to it meet, by its routes: with a device
- * named, the kernel takes what has no route for on the link. -ENETUNREACH: no route.
+ * Replaces the address by the device and next hop that the DPU's own packets to it use, according
+ * to its routes. No device is named in the query: with one, the kernel would treat an address
+ * without a route as on the link. -ENETUNREACH: no route.
  */
 int bwl_netdev_hop_find(struct bwl_fixed_hop *io);
-/* Is it in the table as it should be? */
+/* Is it in the table, as required? */
 int bwl_netdev_hop_check(const struct bwl_fixed_hop *f, struct bwl_err *e);
-/* Makes it so, and reads it back. One that is so already stays its maker's. */
+/* Enters it, and reads it back. An entry that is already right keeps its owner. */
 int bwl_netdev_hop_fix(const struct bwl_fixed_hop *f, struct bwl_err *e);
-/* Removes our own entries of the device, but those that stay. 0 or -errno. */
+/* Removes our own entries of the device, except those that stay. 0 or -errno. */
 int bwl_netdev_hops_sweep(uint32_t ifindex, bool (*stays)(const struct bwl_fixed_hop *f, void *arg),
 			  void *arg);
-/* By which device the DPU's own packets to addr leave. */
+/* The device through which the DPU's own packets to addr leave. */
 int bwl_netdev_route_dev(uint8_t family, const uint8_t *addr, uint32_t *ret_ifindex,
 			 struct bwl_err *e);
 

@@ -25,7 +25,7 @@ struct nlmsghdr *bwl_genl_request(char *buf, uint16_t type, uint8_t cmd, uint16_
 /* 0, -ENOENT: the kernel has no such family, or another negative errno. */
 int bwl_genl_family(const char *name, uint16_t *ret);
 
-/* On the neighbours that are ours: the kernel keeps it for their owner (NDA_PROTOCOL, 5.2). */
+/* Marks neighbours that are ours: the kernel stores the owner (NDA_PROTOCOL, 5.2). */
 #define BWL_NEIGHBOUR_PROTOCOL 119
 
 #endif

@@ -11,8 +11,8 @@
  *	whom.
  * {"verb": "lease", "for_ns": N} renews the lease, 0: for as long as the policy allows:
  *	{"by": "bwlimitd", "ends_in_s": …, "floor_why": why grants stay at their floors, or null}.
- * A failure is {"error": …, "todo": …}, todo if there is one; also "code" (an errno), "file",
- *"line" and "column" where they are known.
+ * A failure is {"error": …, "todo": …}, todo if there is one; and, if they are known, "code" (an
+ * errno), "file", "line" and "column".
  *
  * {"verb": "policy", "name": TEXT, "size": N, "confirm_ns": N, "fresh_volume": bool, "trust_clock":
  * bool} applies a policy as by hand. The document of N bytes comes with it as a file descriptor
@@ -33,8 +33,8 @@
  * above; the name is only for log lines. {"taken": true} if it takes time, then
  * {"by": "bwlimitd"}: it is remembered, and in force if it should be. Otherwise {"error": …,
  * "todo": …, "id": …}. {"verb": "status"}: {"by": "bwlimitd", "status": {…}} (docs/fleet.md).
- * {"verb": "enrol", "sha256": HEX, "size": N}, only for root, with {"root": TEXT, "enrolment":
- *TEXT} as above; without an enrolment it is the next root.
+ * {"verb": "enrol", "sha256": HEX, "size": N}, only for root, with a document as above,
+ * {"root": TEXT, "enrolment": TEXT}; without an enrolment it is the next root.
  *
  * Events: a connection is one filter (bwl/events.h), {} for all, answered by {"by": "bwlimitd"}, or
  * by {"error": …, "todo": …} and the end. Documents of kind event follow, and of kind event-lost

@@ -49,7 +49,7 @@ const char *bwl_why_silent(const struct bwl_pins *p, const struct bwl_base *base
 /* Ends the lease for_ns from now, possibly sooner than before; 0: as late as the policy allows. */
 int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e);
 
-/* 0 when the policy in force has no peer of that name. */
+/* 0: the policy in force has no peer of that name. */
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name);
 /* Is the peer's grant revoked? g: the generation in force, NULL: none is. */
 bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
@@ -61,7 +61,10 @@ bool bwl_is_stopped(const struct bwl_pins *p);
 /* Until when an emergency policy holds, which cannot be confirmed; 0: there is none. */
 uint64_t bwl_glass_until_ns(const struct bwl_pins *p, uint64_t now_ns);
 
-/* Every limit of a generation that has a volume or a place for one; of accept a volume alone. */
+/*
+ * Every limit of a generation that has a volume or room for one; for accept only if it has a
+ * volume.
+ */
 typedef void (*bwl_limit_fn)(const struct bwl_limit *l, uint32_t state, void *arg);
 void bwl_limit_each(const struct bwl_pins *p, const struct bwl_gen *g, bwl_limit_fn fn, void *arg);
 /*
