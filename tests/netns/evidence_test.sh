@@ -200,7 +200,7 @@ jq -c --slurpfile next "$AUDITOR/next.json" '.intervals[0].entry = $next[0].inte
 	"$AUDITOR/one.json" >"$AUDITOR/bad-moved.json"
 check "one that was moved to another interval is found" found_by_both 'not in this interval\|path' bad-moved.json
 tamper one.json bad-name.json '.intervals[0].peers[0].name = "vault"'
-check "another name is found" found_by_both 'name is not' bad-name.json
+check "another name is found" found_by_both 'does not match the pseudonym' bad-name.json
 tamper one.json bad-proof.json '.intervals[0].proof |= sub("index [0-9]+"; "index 0")'
 check "another place in the log is found" finds 'record\|proof' bad-proof.json
 damage() { # what to do with a copy of the export
