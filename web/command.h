@@ -10,8 +10,8 @@
 #include "bwl/err.h"
 
 /*
- * Runs `program --fleet WORD… --conf FILE`; conf NULL: without --conf. Returns its standard output,
- * at most `most` bytes, which the caller frees, and its exit code.
+ * Runs `program --fleet WORD… --conf FILE`; conf NULL: without --conf. Returns its exit code, and
+ * its standard output, at most `most` bytes, which the caller frees.
  */
 int command_run(const char *program, const char *conf, const json_t *argv, size_t most, char **ret,
 		size_t *ret_len, int *ret_exit, struct bwl_err *e);
