@@ -970,7 +970,7 @@ for (const [name, query, findings] of HOURS) {
 		const a = await hours(1);
 		const b = await hours(8);
 		note(`"${name}${query}": after 3 h ${a.nodes} nodes, ${a.listeners} listeners, ${(a.heap / 1e6).toFixed(1)} MB; after 11 h ${b.nodes}, ${b.listeners}, ${(b.heap / 1e6).toFixed(1)} MB`);
-		same(`eight hours more of updates make no more elements nor listeners: "${name}${query}"`, [b.nodes, b.listeners], [a.nodes, a.listeners]);
+		ok(`eight hours more of updates make no more elements nor listeners: "${name}${query}"`, b.nodes <= a.nodes && b.listeners <= a.listeners);
 		await t.close();
 	});
 }
