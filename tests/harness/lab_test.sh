@@ -116,7 +116,7 @@ answers() { # sentence, condition of awk on the counter's lines, frame…
 	local counter=$LAB_PID
 	lab_wait_for 5 grep -q ready "$LAB_TMP/back"
 	printf '%s\n' "$@" | thief --marker $MARK >/dev/null || nok "sent: $sentence"
-	sleep 0.2
+	sleep 0.5 # the DPU may first have to ask for a neighbour
 	lab_stop "$counter"
 	answered() { awk "$what { n = 1 } END { exit !n }" "$LAB_TMP/back"; }
 	answered || note "$(cat "$LAB_TMP/back")"
