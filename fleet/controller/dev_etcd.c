@@ -265,7 +265,7 @@ static int only_etcd(const struct dev *d, struct bwl_err *e)
 {
 	struct timespec pause = { .tv_nsec = WAIT_MS * 1000000L };
 	char path[DEV_PATH];
-	int fd, r;
+	int fd, r, err = 0;
 
 	dev_path(d, path, "etcd.lock", "");
 	fd = open(path, O_RDWR | O_CREAT, 0600);
@@ -274,14 +274,15 @@ static int only_etcd(const struct dev *d, struct bwl_err *e)
 	for (unsigned i = 0; i < WAITS; i++) {
 		if (!flock(fd, LOCK_EX | LOCK_NB))
 			return fd;
-		if (errno != EWOULDBLOCK)
+		err = errno; /* nanosleep() may set another */
+		if (err != EWOULDBLOCK)
 			break;
 		nanosleep(&pause, NULL);
 	}
-	r = errno == EWOULDBLOCK
+	r = err == EWOULDBLOCK
 		    ? bwl_fail(e, EBUSY, "an etcd of %s still runs: fuser -v %s tells which",
 			       d->dir, path)
-		    : bwl_fail(e, errno, "cannot lock %s: %m", path);
+		    : bwl_fail(e, err, "cannot lock %s: %s", path, strerror(err));
 	close(fd);
 	return r;
 }
