@@ -236,7 +236,7 @@ static uint32_t look_at_peers(const struct bwl_view *v, const struct bwl_peer_co
 	return n;
 }
 
-/* The host ports' limits to these peers, at most `most`; ret NULL: only counts them. */
+/* The host ports' limits to these peers, at most `most`. */
 static size_t look_at_tenants(const struct bwl_view *v, const struct peer *peer, uint32_t npeers,
 			      struct tenant *ret, size_t most)
 {
@@ -249,15 +249,12 @@ static size_t look_at_tenants(const struct bwl_view *v, const struct peer *peer,
 		t.limit = bwl_gen_tenant(&v->gen, t.peer->row.body, port);
 		if (!t.limit)
 			continue;
-		n++;
-		if (!ret)
-			continue;
 		t.count = &v->pins->state[t.limit->volume.state | 1];
 		bwl_limit_left(v->pins, &t.limit->rate, &t.limit->volume, t.limit->volume.state,
 			       v->now_ns, &t.left);
 		snprintf(t.port, sizeof(t.port), "%.*s", (int)sizeof(v->pins->dev->name),
 			 v->pins->dev[port].name);
-		ret[n - 1] = t;
+		ret[n++] = t;
 	}
 	return n;
 }
@@ -265,13 +262,14 @@ static size_t look_at_tenants(const struct bwl_view *v, const struct peer *peer,
 static int put_tenants(FILE *f, const struct bwl_view *v, const struct peer *peer, uint32_t npeers,
 		       struct bwl_err *e)
 {
-	size_t n = look_at_tenants(v, peer, npeers, NULL, SIZE_MAX);
-	BWL_AUTO_FREE struct tenant *tenant = calloc(n + 1, sizeof(*tenant));
+	const size_t room = v->gen.nsubs; /* each such limit is one of them */
+	BWL_AUTO_FREE struct tenant *tenant = calloc(room + 1, sizeof(*tenant));
 	double value;
+	size_t n;
 
 	if (!tenant)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	n = look_at_tenants(v, peer, npeers, tenant, n);
+	n = look_at_tenants(v, peer, npeers, tenant, room);
 	for (size_t m = 0; m < NOF_TENANT; m++) {
 		prom_family(f, of_tenant[m].name, of_tenant[m].type, of_tenant[m].help);
 		for (size_t i = 0; i < n; i++)
