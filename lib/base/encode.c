@@ -23,15 +23,22 @@ char *bwl_base64_encode(const uint8_t *at, size_t n, char *buf)
 	return buf;
 }
 
-static int value(char c)
-{
-	return c >= 'A' && c <= 'Z'   ? c - 'A'
-	       : c >= 'a' && c <= 'z' ? c - 'a' + 26
-	       : c >= '0' && c <= '9' ? c - '0' + 52
-	       : c == '+'             ? 62
-	       : c == '/'             ? 63
-				      : -1;
-}
+/* A letter's value plus 1, so that 0 is what every other byte has. */
+/* clang-format off */
+static const uint8_t letter[256] = {
+	['A'] = 1, ['B'] = 2, ['C'] = 3, ['D'] = 4, ['E'] = 5, ['F'] = 6, ['G'] = 7,
+	['H'] = 8, ['I'] = 9, ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14,
+	['O'] = 15, ['P'] = 16, ['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21,
+	['V'] = 22, ['W'] = 23, ['X'] = 24, ['Y'] = 25, ['Z'] = 26,
+	['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32, ['g'] = 33,
+	['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40,
+	['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47,
+	['v'] = 48, ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52,
+	['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56, ['4'] = 57, ['5'] = 58, ['6'] = 59,
+	['7'] = 60, ['8'] = 61, ['9'] = 62,
+	['+'] = 63, ['/'] = 64,
+};
+/* clang-format on */
 
 long bwl_base64_decode(const char *text, size_t len, uint8_t *ret, size_t most)
 {
@@ -42,11 +49,11 @@ long bwl_base64_decode(const char *text, size_t len, uint8_t *ret, size_t most)
 	if (len % 4 || n > most)
 		return -1;
 	for (size_t i = 0; i < len; i++) {
-		int d = i >= len - pad ? 0 : value(text[i]);
+		uint32_t d = i >= len - pad ? 1 : letter[(uint8_t)text[i]];
 
-		if (d < 0)
+		if (!d)
 			return -1;
-		v = v << 6 | (uint32_t)d;
+		v = v << 6 | (d - 1);
 		if (i % 4 != 3)
 			continue;
 		for (int shift = 16; shift >= 0; shift -= 8) {
