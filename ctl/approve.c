@@ -412,13 +412,14 @@ static int approve(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_approve_cmds[] = {
 	{ "approve", NULL, "FILE --root ROOT [--key KEY]",
-	  "What a signed policy or grant widens, and the second person's signature",
-	  "In words, and as the least time in which --size (1tb) could leave, before and after. It compares\n"
-	  "with the policy in force here, or with --against; what the document says of itself counts for\n"
-	  "nothing. At a terminal it asks before it signs. Whoever signed already is no second person.\n\n"
+	  "Show what a signed policy or grant widens, and sign it as the second person",
+	  "Shows it in words, and as the least time in which --size (1tb) could leave, before and after. The\n"
+	  "document is compared with the policy in force here, or with --against; what it says about itself is\n"
+	  "ignored. At a terminal it asks before it signs. Whoever has signed already cannot be the second\n"
+	  "person.\n\n"
 	  "  --root ROOT     the fleet's root\n"
 	  "  --key KEY       sign with it; without it nothing is signed\n"
-	  "  --against FILE  the policy that holds now, signed or not\n"
+	  "  --against FILE  compare with this policy, signed or not\n"
 	  "  --size SIZE     bytes that must not leave\n"
 	  "  --yes           sign without asking\n\n"
 	  "Examples:\n"

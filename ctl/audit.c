@@ -356,36 +356,36 @@ static int audit_show(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_audit_cmds[] = {
 	{ "audit", "init", "[--dir DIR] [--origin NAME] [--size SIZE]",
-	  "Begin an audit log, and print its public key",
-	  "From then on every change is recorded, or refused when it opens something and cannot be.\n"
+	  "Create an audit log, and print its public key",
+	  "From then on every change is recorded; one that opens something is refused if it cannot be recorded.\n"
 	  "Keep the key, and checkpoints, where this machine cannot write.\n\n" AUDIT_DIR_HELP
-	  "  --origin NAME      the log's name, of the key too (bwlimit/HOSTNAME)\n"
-	  "  --size SIZE        what all its files may have (256mb); above it the records of a host's junk\n"
-	  "                     are pruned, then what else a host caused, then the oldest ones. Later: the\n"
-	  "                     file `size` in the folder\n\n"
+	  "  --origin NAME      the name of the log and of its key (bwlimit/HOSTNAME)\n"
+	  "  --size SIZE        maximum size of all its files (256mb). Above it records are pruned: first those of\n"
+	  "                     a host's junk, then others that a host caused, then the oldest. To change it\n"
+	  "                     later: the file `size` in the folder\n\n"
 	  "Examples:\n  bwlimit-ctl audit init >tray-7.pub\n",
 	  audit_init },
 	{ "audit", "show", "[--since TIME] [--dir DIR]",
 	  "Records, oldest first; --json: as they were hashed",
-	  "  --since TIME       only those of so long ago, by the wall clock\n" AUDIT_DIR_HELP
+	  "  --since TIME       only records of this last time, by the wall clock\n" AUDIT_DIR_HELP
 	  "\nExamples:\n  bwlimit-ctl audit show --since 24h\n"
 	  "  bwlimit-ctl audit show --json | jq -r 'select(.event == \"grant\").text'\n",
 	  audit_show },
 	{ "audit", "verify",
 	  "[--key PUB] [--checkpoint OLD… [--witness KEY… [--witnesses K]]] [--dir DIR | --proof FILE]",
-	  "Check every record and signature; exit code 1 and the place when one is wrong",
+	  "Check every record and signature; exit code 1 and the place if one is wrong",
 	  AUDIT_KEY_HELP
-	  "  --checkpoint OLD   one that was kept elsewhere; say it as often as there are\n"
+	  "  --checkpoint OLD   a checkpoint that was kept elsewhere; repeat it for each of them\n"
 	  "                     with --witness, each must be cosigned as demanded\n" AUDIT_WITNESS_HELP
-	  "  --proof FILE       not the log, but what `audit checkpoint --from OLD` printed\n" AUDIT_DIR_HELP
+	  "  --proof FILE       instead of the log: what `audit checkpoint --from OLD` printed\n" AUDIT_DIR_HELP
 	  "\nExamples:\n"
 	  "  bwlimit-ctl audit verify --key tray-7.pub --checkpoint monday --checkpoint friday\n"
 	  "  bwlimit-ctl audit verify --key tray-7.pub --checkpoint monday --proof sunday.proof\n",
 	  audit_verify },
 	{ "audit", "checkpoint", "[--from OLD] [--to NEW] [--key PUB] [--dir DIR]",
 	  "Print the newest checkpoint (a C2SP signed note), to be kept elsewhere",
-	  "  --from OLD         before it a proof that this log begins with that one\n"
-	  "  --to NEW           not the newest one, but this: for each of several witnesses the same\n" AUDIT_KEY_HELP
+	  "  --from OLD         print before it a proof that the log at OLD is the beginning of this one\n"
+	  "  --to NEW           this one instead of the newest, so that several witnesses get the same\n" AUDIT_KEY_HELP
 		  AUDIT_DIR_HELP "\nExamples:\n  bwlimit-ctl audit checkpoint >monday\n"
 	  "  bwlimit-ctl audit checkpoint --from monday >sunday.proof\n",
 	  audit_checkpoint },

@@ -114,9 +114,9 @@ static int audit_ack(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_audit_ack_cmds[] = {
 	{ "audit", "ack", "RECORD REASON…",
 	  "Acknowledge signs of tampering, up to a record of the log",
-	  "Somebody has looked: the page shows them as acknowledged, until a new sign comes. Nothing is opened, and\n"
-	  "no sign leaves the log, which gets a record of who said so and why. RECORD is that of a sign, from the page\n"
-	  "or `audit show`; signs that came after it stay as they are. For members of group bwlimit, too.\n\n"
+	  "The page then shows them as acknowledged, until a new sign comes. Nothing is opened, and no sign is removed\n"
+	  "from the log, which records who acknowledged them and why. RECORD is the number of a sign's record, from the\n"
+	  "page or `audit show`; later signs are not acknowledged. Members of group bwlimit may do this, too.\n\n"
 	  "Examples:\n  bwlimit-ctl audit ack 4711 the uplink was rewired, ticket 12\n",
 	  audit_ack },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

@@ -92,11 +92,11 @@ static int break_glass(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_break_glass_cmds[] = {
 	{ "break-glass", NULL, "FILE",
-	  "In an emergency: a policy or grant that two people signed, in force for some hours",
-	  "Of an enrolled tray. FILE says break_glass (policy sign --break-glass) and has as many signatures as a\n"
-	  "widening needs; no controller, no store and no bwlimitd are. It ends by itself, by the data plane, after 4h\n"
-	  "or when the document ends, and the policy before holds again. Each document does it once. bwlimitd raises\n"
-	  "an alarm as long as it holds, and the audit log has it.\n\n"
+	  "In an emergency: put in force, for some hours, a policy or grant that two people signed",
+	  "On an enrolled tray. FILE has break_glass set (policy sign --break-glass), and as many signatures as a\n"
+	  "widening needs. Neither a controller, nor a store, nor bwlimitd is needed. After 4h, or when the document\n"
+	  "ends, the data plane returns to the policy before, by itself. Each document works once. bwlimitd raises an\n"
+	  "alarm while it is in force, and the audit log records it.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl break-glass emergency.signed\n"
 	  "  bwlimit-ctl policy rollback\n",

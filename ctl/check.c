@@ -206,14 +206,14 @@ const struct ctl_cmd ctl_check_cmds[] = {
 	{ "check", NULL,
 	  "[--volume-warning P] [--volume-critical P] [--limit P] [--limit-for TIME] [--ends-within TIME] [--verify-age TIME] [--history-age TIME]",
 	  "One line and an exit code for Nagios: is everything in force, does anything need attention",
-	  "Exit codes: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN (and wrong use).\n\n"
-	  "  --volume-warning P    percent of a volume that is used (80)\n"
+	  "Exit codes: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN (also for wrong usage).\n\n"
+	  "  --volume-warning P    warn when this percentage of a volume is used (80)\n"
 	  "  --volume-critical P   the same, for CRITICAL (95)\n"
-	  "  --limit P             an exit that takes this percent of its rate for --limit-for is a theft (90)\n"
-	  "  --limit-for TIME      how long that is (30m)\n"
-	  "  --ends-within TIME    warn of grants that end so soon (1d)\n"
+	  "  --limit P             an exit that uses this percentage of its rate for --limit-for is a theft (90)\n"
+	  "  --limit-for TIME      for how long (30m)\n"
+	  "  --ends-within TIME    warn of grants that end within this time (1d)\n"
 	  "  --verify-age TIME     warn when the newest result of verify is older (30m)\n"
-	  "  --history-age TIME    warn when bwlimitd wrote its history longer ago (5m)\n\n"
+	  "  --history-age TIME    warn when bwlimitd has not written its history for this time (5m)\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl check\n"
 	  "  bwlimit-ctl check --volume-warning 60 --json\n",

@@ -67,11 +67,11 @@ static int drill(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_drill_cmds[] = {
 	{ "drill", NULL, "[--list] [--verbose] [NAME…]",
 	  "Try every known evasion against a host port, and report which held",
-	  "Makes a lab of network namespaces with a host port of its own, with this kernel and these\n"
+	  "Creates a lab of network namespaces with its own host port, with this kernel and these\n"
 	  "programs; ports in use are not touched. Needs root, iproute2 and ethtool; takes minutes.\n"
 	  "Exit code 0: every evasion was held back.\n\n"
-	  "  --list      only say which evasions there are, and which promise each attacks\n"
-	  "  --verbose   every check\n"
+	  "  --list      only list the evasions, and the promise that each attacks\n"
+	  "  --verbose   print every check\n"
 	  "  NAME        only evasions whose name contains NAME\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl drill\n"

@@ -143,10 +143,10 @@ static int enrol(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_enrol_cmds[] = {
 	{ "enrol", NULL, "ROOT [ENROLMENT --sha256 HEX]",
-	  "Make this DPU a tray of a fleet, or hand it the fleet's next root",
+	  "Make this DPU a tray of a fleet, or give it the fleet's next root",
 	  "ROOT is trusted because its SHA-256 is the one that people wrote down (docs/fleet.md); ENROLMENT,\n"
 	  "signed under it, says which tray this is. From then on what is in force comes from signed\n"
-	  "documents. Without ENROLMENT it is the root that follows the one that is enrolled.\n\n"
+	  "documents. Without ENROLMENT, ROOT must be the root that follows the enrolled one.\n\n"
 	  "  --sha256 HEX    the root's digest, 64 hex digits\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl enrol root tray-7.enrolment --sha256 9f86d081…\n",

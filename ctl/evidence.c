@@ -169,7 +169,7 @@ static int evidence_export(struct ctl *c, int argc, char **argv)
 }
 
 #define FROM_HELP                                                                                  \
-	"  --state-dir DIR    of bwlimitd; --dir DIR: of the audit log\n"                          \
+	"  --state-dir DIR    bwlimitd's folder; --dir DIR: the audit log's\n"                     \
 	"  --checkpoint FILE  proofs for this checkpoint, with its witnesses' signatures (the\n"   \
 	"                     log's newest)\n"
 #define TRUST_HELP AUDIT_KEY_HELP AUDIT_WITNESS_HELP
@@ -206,7 +206,7 @@ const struct ctl_cmd ctl_evidence_cmds[] = {
 	  "  --draws N          number of bytes to draw\n"
 	  "  --nonce TEXT       the auditor's text\n" AUDIT_WITNESS_HELP
 	  "  --write FILE       a new file\n"
-	  "  --state-dir DIR    of bwlimitd; --dir DIR: of the audit log\n"
+	  "  --state-dir DIR    bwlimitd's folder; --dir DIR: the audit log's\n"
 	  "\nExamples:\n"
 	  "  bwlimit-ctl evidence challenge --seed-from cosigned --witness w.pub --nonce 'dice 4 1 6' --draws 300 --write answer.json monday\n",
 	  evidence_challenge },

@@ -274,9 +274,9 @@ const struct ctl_cmd ctl_exfil_cmds[] = {
 	  "The least time in which that much could leave, and which limit binds",
 	  "Counts every peer that is not `contained`, with bursts, volumes, zone, port and node limits,\n"
 	  "under the policy in force or the one in FILE.\n\n"
-	  "  --records VOLUME    flow records that leave, as \"100mb per 1d\": a host chooses what is in them. Without it,\n"
-	  "                      for the policy in force, what bwlimit-export of this machine may send\n"
-	  "  --export-state DIR  where that keeps it (/var/lib/bwlimit-export)\n"
+	  "  --records VOLUME    flow records that leave, as \"100mb per 1d\": a host chooses what is in them. Default\n"
+	  "                      for the policy in force: what bwlimit-export on this machine may send\n"
+	  "  --export-state DIR  state folder of bwlimit-export (/var/lib/bwlimit-export)\n"
 	  "  --curve             with --json, curve_bytes: what could have left after 2^(i/8) seconds, i from 0\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl exfil --size 1tb --compression 16 --trays 512\n"

@@ -194,8 +194,8 @@ static int explain(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_explain_cmds[] = {
 	{ "explain", NULL, "[--port DEV] [--size BYTES] SRC DST [PROTO [DPORT]]",
-	  "What would happen now to a packet: which rule, which limit, what to do",
-	  "A full-size packet, unless --size says otherwise. Changes nothing and charges nothing.\n\n"
+	  "What would happen to a packet now: which rule, which limit, what to do",
+	  "The packet has full size unless --size says otherwise. Nothing is changed or charged.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl explain 10.0.7.2 198.51.100.9 tcp 443\n"
 	  "  bwlimit-ctl explain --port pf0vf0 fd00:7::2 fd00:3::9 udp 4791\n",

@@ -545,22 +545,22 @@ static int flows(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_flows_cmds[] = {
 	{ "flows", NULL, "[--peer NAME] [--port N] [--since TIME] [--most N] [--state-dir DIR]",
 	  "Flow records: who sent what to whom, to the byte, as bwlimitd has written them",
-	  "Where they are recorded: docs/recorder.md. What is the same flow in several intervals is one line; the\n"
-	  "most bytes first. Then what was in no flow, by peer, class and reason.\n"
-	  "  --peer NAME        of this peer; --port N: with this source or destination port\n"
-	  "  --since TIME       intervals written no longer ago (10m)\n"
-	  "  --most N           so many lines (20; with --json 20000, which is the most there are): the others\n"
-	  "                     are added up, and a flow that had fewer bytes than all kept may lack some\n"
-	  "  --state-dir DIR    of bwlimitd, which writes them\n\n"
+	  "How to record them: docs/recorder.md. The same flow in several intervals is one line; most bytes first.\n"
+	  "Then what was in no flow, by peer, class and reason.\n"
+	  "  --peer NAME        only of this peer; --port N: only with this source or destination port\n"
+	  "  --since TIME       only intervals that were written within this time (10m)\n"
+	  "  --most N           list at most N (20; with --json 20000, which is the maximum): the others are added\n"
+	  "                     up, and a flow that had fewer bytes than all that are kept may lack some\n"
+	  "  --state-dir DIR    state folder of bwlimitd, which writes them\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl flows --peer log-collector --since 1h\n"
 	  "  bwlimit-ctl flows --port 443 --json | jq '.flows[] | select(.reason == \"pass\")'\n",
 	  flows },
 	{ "flows", "intervals", "[--peer NAME] [--most N] [--state-dir DIR]",
-	  "Intervals of flow records: what is missing, and do they balance",
-	  "The newest first. With --peer what the peer's counter grew by, and what of it is in flows, in the\n"
-	  "remainder of a class, and in none.\n"
-	  "  --most N           so many intervals (20; 360 at most)\n\n"
+	  "Intervals of flow records: what is missing, and whether they balance",
+	  "Newest first. With --peer: how much the peer's counter grew, and how much of that is in flows, in\n"
+	  "remainders of classes, and in the remainder without a class.\n"
+	  "  --most N           list at most N (20; 360 is the maximum)\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl flows intervals --peer log-collector\n"
 	  "  bwlimit-ctl flows intervals --most 360 --json | jq '.intervals[] | select(.gap or (.balanced | not))'\n",

@@ -158,12 +158,12 @@ static int grant_list(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_grant_cmds[] = {
 	{ "grant", NULL,
 	  "NAME [rate R] [burst B] [volume V|+V] [for TIME] [mode M] reason TEXT… | --all [--yes] reason TEXT…",
-	  "Let a peer send: new limits, an end, and a revocation lifted",
+	  "Let a peer send: set its limits and their end, and lift a revocation",
 	  "What is not named stays as it is; without `for` the grant never expires. `volume +V` adds\n"
 	  "to the volume; what is spent stays spent. The reason goes to the audit log.\n\n"
-	  "  --all           every revoked peer may send again: limits and ends are those in force. What has\n"
-	  "                  expired stays revoked. Refused on an enrolled tray\n"
-	  "  --yes           at a terminal, do not name the peers and ask\n\n"
+	  "  --all           every revoked peer may send again, with the limits and ends in force. Expired\n"
+	  "                  grants stay revoked. Refused on an enrolled tray\n"
+	  "  --yes           at a terminal: do not list the peers and ask\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl grant log-collector rate 10mbit volume 1gb per 1d reason ticket 4711\n"
 	  "  bwlimit-ctl grant tray-3 rate 100gbit for 2h reason checkpoint restore\n"

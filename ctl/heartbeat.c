@@ -130,9 +130,9 @@ static int stop(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_heartbeat_cmds[] = {
 	{ "heartbeat", NULL, "[--lift]",
 	  "Renew the deadline after which grants fall to their floors",
-	  "How long it lasts is in the policy (heartbeat: 60s). The data plane itself closes when it\n"
-	  "has passed. After a sign of tampering that clamps (tamper: in the policy), it is refused:\n\n"
-	  "  --lift          ends the clamp\n\n"
+	  "The policy says how long it lasts (heartbeat: 60s). When it has passed, the data plane closes by\n"
+	  "itself. Refused after a sign of tampering that clamps (tamper: in the policy):\n\n"
+	  "  --lift          end the clamp\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl heartbeat\n"
 	  "  bwlimit-ctl heartbeat --lift\n",

@@ -427,13 +427,14 @@ const struct ctl_cmd ctl_history_cmds[] = {
 	{ "history", NULL,
 	  "[NAME] [--class CLASS] [--since TIME] [--until TIME] [--step TIME] [--all] [--state-dir DIR]",
 	  "What passed and when: bytes and rates of a peer, or of one of its classes or ports",
-	  "TIME is how long ago: --since 24h (1h), --until 2h (0s: now). Seconds are kept for an hour at least,\n"
-	  "minutes for a month; shorter steps than that are even parts of a minute. Without NAME: who has one.\n"
-	  "SENT and ARRIVED as charged, DROPPED as seen; a class is counted on the way out only. CLASS may be\n"
-	  "port/DEVICE: what that host port sent to the peer, where the policy limits that (`ports`).\n"
-	  "Steps in which nothing passed are one row together.\n\n"
-	  "  --all              each of them as a row\n"
-	  "  --state-dir DIR    of bwlimitd, which writes it every 10 s (" HIST_DIR ")\n\n"
+	  "TIME is how long ago: --since 24h (1h), --until 2h (0s: now). Seconds are kept for at least an hour,\n"
+	  "minutes for a month; steps shorter than what is kept divide a minute evenly. Without NAME: lists the\n"
+	  "peers that have a history. SENT and ARRIVED are as charged, DROPPED as seen; a class is counted on the\n"
+	  "way out only. CLASS may be port/DEVICE: what that host port sent to the peer, if the policy limits that\n"
+	  "(`ports`). Successive steps in which nothing passed are one row.\n\n"
+	  "  --all              a row for each of them\n"
+	  "  --state-dir DIR    state folder of bwlimitd, which writes it every 10 s (" HIST_DIR
+	  ")\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl history log-collector --since 24h\n"
 	  "  bwlimit-ctl history object-store --class nvme-tcp --since 10m --step 1s --json\n",

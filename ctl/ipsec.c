@@ -271,27 +271,27 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_ipsec_cmds[] = {
 	{ "ipsec", "status", "[PEER…]", "IKE_SAs and CHILD_SAs of the peers, as charon has them",
-	  "OFFLOAD is what the kernel says of the SA in use: none, crypto or packet; - while the data plane\n"
-	  "knows of no SA.\n\n" IPSEC_PLACE_HELP
+	  "OFFLOAD is what the kernel reports for the SA in use: none, crypto or packet; - while the data plane\n"
+	  "has no SA.\n\n" IPSEC_PLACE_HELP
 	  "\nExamples:\n  bwlimit-ctl ipsec status\n  bwlimit-ctl ipsec status tray-3 --json\n",
 	  ctl_ipsec_status },
 	{ "ipsec", "load", "[FILE [PEER…]]",
 	  "Give charon the connections of a policy file, and the credentials",
 	  "The policy must be in force (`policy apply`): its peers' ids tie SAs to grants. Credentials of\n"
 	  "the folder are loaded first; keys that are no longer in it are unloaded. Connections bwl-* that\n"
-	  "the file has no more are unloaded and their SAs ended, unless peers are named. Revoked peers\n"
-	  "are left out. FILE - is standard input; without FILE it is what bwlimitd accepted last.\n\n" IPSEC_DIR_HELP
+	  "are no longer in the file are unloaded and their SAs ended, unless peers are named. Revoked peers\n"
+	  "are left out. FILE - is standard input; without FILE: the policy that bwlimitd accepted last.\n\n" IPSEC_DIR_HELP
 		  IPSEC_PLACE_HELP "\nExamples:\n  bwlimit-ctl ipsec load\n"
 	  "  bwlimit-ctl ipsec load policy.yaml tray-3\n",
 	  ipsec_load },
 	{ "ipsec", "render", "[FILE [PEER…]]", "The same connections as text for swanctl.conf",
 	  "For reading, or for sites that load it themselves (swanctl --load-all): use either that or\n"
-	  "`ipsec load`, since each unloads what it does not know. Asks charon, when it runs, what it can do.\n\n" IPSEC_DIR_HELP
+	  "`ipsec load`, since each unloads what it does not know. If charon runs, it is asked what it supports.\n\n" IPSEC_DIR_HELP
 		  IPSEC_PLACE_HELP
 	  "\nExamples:\n  bwlimit-ctl ipsec render policy.yaml >/etc/swanctl/conf.d/bwlimit.conf\n",
 	  ipsec_render },
 	{ "ipsec", "rekey", "PEER… | --all [--ike]", "New keys now, without loss",
-	  "  --ike           the IKE_SA instead of the CHILD_SAs\n" IPSEC_PLACE_HELP
+	  "  --ike           rekey the IKE_SA instead of the CHILD_SAs\n" IPSEC_PLACE_HELP
 	  "\nExamples:\n  bwlimit-ctl ipsec rekey tray-3\n  bwlimit-ctl ipsec rekey --all --ike\n",
 	  ipsec_rekey },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

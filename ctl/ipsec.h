@@ -17,7 +17,7 @@ struct ipsec_place {
 	}
 #define IPSEC_PLACE_HELP                                                                           \
 	"  --vici SOCKET   charon's control socket (" BWL_VICI_SOCKET ")\n"                        \
-	"  --timeout TIME  for each answer of charon (10s)\n"
+	"  --timeout TIME  how long to wait for each answer of charon (10s)\n"
 #define IPSEC_DIR_HELP                                                                             \
 	"  --dir DIR       swanctl's folder: x509, x509ca, x509crl, private, ppk (" BWL_IPSEC_DIR  \
 	")\n"

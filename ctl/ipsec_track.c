@@ -50,12 +50,12 @@ static int track(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_ipsec_track_cmds[] = {
 	{ "ipsec", "track", "[--dry-run]", "Look once at the kernel's SAs and tell the data plane",
-	  "  --dry-run  only print; also while bwlimitd or bwlimit-ipsecd tracks them\n"
-	  "A device that encrypts by itself (packet) counts only while one of them does.\n"
-	  "LEAVES says why nothing may leave to a peer: no-sa, no-policy (SA, and no IPsec policy that\n"
-	  "demands it), unmatched (policy, and no SA that fits). ADDS is the most bytes that the SA adds\n"
-	  "to a packet. An alarm closes the peer: policy-remote, open-policy, half-offload,\n"
-	  "not-encrypted; or is of an SA that is not used: sa-remote, not-tunnel, no-peer.\n\n"
+	  "  --dry-run  only print; works also while bwlimitd or bwlimit-ipsecd tracks them\n"
+	  "A device that encrypts by itself (packet) counts only while one of them tracks SAs.\n"
+	  "LEAVES says why nothing may leave to a peer: no-sa, no-policy (an SA, but no IPsec policy that\n"
+	  "demands it), unmatched (a policy, but no matching SA). ADDS is how many bytes the SA adds to a\n"
+	  "packet at most. Some alarms close the peer: policy-remote, open-policy, half-offload,\n"
+	  "not-encrypted; others are about an SA that is not used: sa-remote, not-tunnel, no-peer.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl ipsec track --dry-run\n",
 	  track },

@@ -218,11 +218,10 @@ static int journal_show(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_journal_cmds[] = {
-	{ "journal", "init", "",
-	  "Begin the journal of what is closed, by which it stays closed over a reboot",
-	  "Made once, at installation. One that is there and reads is left alone; one that is cut or does not\n"
-	  "read is set aside (*.bad), and the new one begins with what the maps have closed, or without maps\n"
-	  "with everything closed.\n\n"
+	{ "journal", "init", "", "Create the journal of closures, by which they last over a reboot",
+	  "Done once, at installation. A readable journal is left alone; one that is cut or unreadable is set\n"
+	  "aside (*.bad), and the new one begins with what the maps have closed or, without maps, with\n"
+	  "everything closed.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl journal init\n",
 	  journal_init },

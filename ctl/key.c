@@ -53,14 +53,14 @@ static int key_show(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_key_cmds[] = {
-	{ "key", "new", "FILE", "Make a key (Ed25519) with which one person signs",
-	  "PEM, mode 0600, never over another file. Its id and its public part go into the fleet's root\n"
+	{ "key", "new", "FILE", "Make a signing key (Ed25519) for one person",
+	  "A PEM file, mode 0600; never overwrites a file. Its id and its public part go into the fleet's root\n"
 	  "(docs/fleet.md); the file stays with its owner.\n\n"
 	  "Examples:\n  bwlimit-ctl key new /media/alice/bwlimit.pem\n",
 	  key_new },
 	{ "key", "show", "KEY", "Id and public part of a key",
 	  "KEY is a PEM file, or pkcs11:token=NAME;object=NAME on a token that p11-kit knows. Its PIN is asked\n"
-	  "for, or is in a file: …?pin-source=file:/PATH.\n\n"
+	  "for, or read from a file: …?pin-source=file:/PATH.\n\n"
 	  "Examples:\n  bwlimit-ctl key show 'pkcs11:token=alice;object=bwlimit'\n",
 	  key_show },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

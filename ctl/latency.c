@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `latency`: how long packets are held, which peers are measured by name, and the results. */
+/* `latency`: how long packets are delayed, which peers are measured by name, and the results. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,8 +274,8 @@ static int latency_off(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_latency_cmds[] = {
 	{ "latency", "show", "[NAME…] [--for TIME]",
-	  "How long packets are held up: in shape, and from host port to uplink",
-	  "Where it is measured: docs/latency.md. One row per peer that is measured by name, and one for all others.\n"
+	  "How long packets are delayed: in shape, and from host port to uplink",
+	  "How to measure: docs/latency.md. One row per peer that is measured by name, and one for all others.\n"
 	  "  --for TIME     only during this time, at most 1h; without it, since measuring began\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl latency show\n"

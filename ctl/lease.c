@@ -115,30 +115,30 @@ static int renew(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_lease_cmds[] = {
 	{ "lease", "show", "", "Until when this DPU may hold grants",
-	  "A policy with `lease: 24h` holds its grants until so long after the last renewal, by the time\n"
-	  "since boot; then every grant is at its floor, with every daemon dead, and bwlimitd does what\n"
-	  "the policy says (tamper: { lease: … }). After a reboot there is none until it is renewed.\n\n"
+	  "With `lease: 24h` in the policy, grants last that long after the last renewal, by the time since\n"
+	  "boot. Then every grant falls to its floor, even if every daemon is dead, and bwlimitd does what the\n"
+	  "policy says (tamper: { lease: … }). After a reboot there is no lease until it is renewed.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl lease show\n"
 	  "  bwlimit-ctl --json lease show\n",
 	  show },
 	{ "lease", "renew", "[--for TIME]",
-	  "Let grants live on, for as long as the policy allows or less",
-	  "By bwlimitd, which has to run. The end may come sooner than it would have.\n\n"
-	  "  --for TIME      1s to the policy's lease; without it as long as that\n\n"
+	  "Renew the lease, for as long as the policy allows or less",
+	  "bwlimitd does it, and has to run. The new end may be sooner than the old one.\n\n"
+	  "  --for TIME      1s to the policy's lease (default: the policy's lease)\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl lease renew\n"
 	  "  bwlimit-ctl lease renew --for 2h\n",
 	  renew },
 	{ "lease", "sign", "FILE.signed --for TIME --key KEY [--number N] [--out FILE]",
-	  "Make the lease of a signed policy, by the controller's key",
-	  "A controller does that by itself; this is for when none runs, and somebody has its key. The lease goes to the\n"
-	  "policy's fleet and audience, and is of at most its lease_most: more is refused here, and by every tray.\n"
+	  "Make the lease of a signed policy, with the controller's key",
+	  "A controller does this by itself; use this if none runs and you have its key. The lease is for the policy's\n"
+	  "fleet and audience, and lasts for its lease_most at most: more is refused here, and by every tray.\n"
 	  "`policy publish` puts it into the store.\n\n"
-	  "  --for TIME      how long grants live on by it: 1s to lease_most\n"
-	  "  --key KEY       of the role `online`: a file, or pkcs11:…\n"
-	  "  --number N      its version, above that of the one before; without it by the clock, as controllers do\n"
-	  "  --out FILE      where it is written; FILE.signed.lease without it\n\n"
+	  "  --for TIME      how long it lasts: 1s to lease_most\n"
+	  "  --key KEY       a key of the role `online`: a file, or pkcs11:…\n"
+	  "  --number N      its version, higher than the last one; default: by the clock, as controllers do\n"
+	  "  --out FILE      where to write it (FILE.signed.lease)\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl lease sign tray-7.yaml.signed --for 1h --key online.pem\n",
 	  ctl_lease_sign },

@@ -101,7 +101,7 @@ static void help_all(void)
 	     "  --pin-dir DIR   where the maps are pinned (BWLIMIT_PIN_DIR; " BWL_PIN_DIR ")\n"
 	     "  --help          also after any command; `help COMMAND` is the same\n"
 	     "  --version\n\n"
-	     "Exit codes: 0 done, 1 failed, 2 wrong use; 3 published, but not every tray has confirmed it.\n"
+	     "Exit codes: 0 done, 1 failed, 2 wrong usage; 3 published, but not every tray has confirmed it.\n"
 	     "`check` has those of Nagios.\n\n"
 	     "Examples:\n"
 	     "  " CTL_PROGRAM " policy apply tray-7.yaml --confirm 60s\n"

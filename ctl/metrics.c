@@ -29,7 +29,7 @@ static int metrics(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_metrics_cmds[] = {
 	{ "metrics", NULL, "[--peers N]", "Counters and limits in Prometheus' text format",
-	  "At most N peers have metrics of their own (10000): bwlimit_peers_not_shown tells the rest.\n"
+	  "At most N peers have metrics of their own (10000): bwlimit_peers_not_shown counts the others.\n"
 	  "For node_exporter's textfile collector, from a timer:\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl metrics >bwlimit.prom.new && mv bwlimit.prom.new bwlimit.prom\n",

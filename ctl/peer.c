@@ -481,12 +481,12 @@ const struct ctl_cmd ctl_peer_cmds[] = {
 	  peer_add },
 	{ "peer", "set", "NAME [rate R] [burst B] [volume V] [mode M] [mark PERCENT] [accept R]",
 	  "Change a peer's limits in place, in the running data plane",
-	  "What is not named stays. Spent volume and debt stay. A revoked grant stays revoked.\n\n"
+	  "What is not named stays as it is. Spent volume and debt stay. A revoked grant stays revoked.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl peer set log-collector rate 20mbit\n"
 	  "  bwlimit-ctl peer set log-collector volume 2gb per 1d\n",
 	  peer_set },
-	{ "peer", "del", "NAME…", "Take destinations out of the policy in force",
+	{ "peer", "del", "NAME…", "Remove destinations from the policy in force",
 	  "What they have spent is remembered: adding the name again gives nothing back.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl peer del log-collector\n",

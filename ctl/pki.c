@@ -188,8 +188,7 @@ static int pki_revoke(struct ctl *c, int argc, char **argv)
 
 #define CA_HELP "  --ca DIR         the CA's folder (" BWL_PKI_DIR ")\n"
 #define CRL_HELP                                                                                   \
-	"  --crl-life TIME  the CRL says when the next one comes (" CRL_LIFE                       \
-	"); peers are strict about it\n"
+	"  --crl-life TIME  how long the CRL is valid (" CRL_LIFE "); peers are strict about it\n"
 #define ISSUE_HELP                                                                                 \
 	CA_HELP                                                                                    \
 	"  --out DIR        the node's swanctl folder (nodes/NODE of the CA's folder)\n"           \
@@ -203,12 +202,12 @@ const struct ctl_cmd ctl_pki_cmds[] = {
 		  "\nExamples:\n  bwlimit-ctl pki init --name 'Hall 3'\n",
 	  pki_init },
 	{ "pki", "issue", "NODE [--csr FILE]",
-	  "A first key and certificate for a node, in a folder that swanctl reads",
+	  "Make the first key and certificate of a node, in a folder that swanctl reads",
 	  ISSUE_HELP "\nExamples:\n  bwlimit-ctl pki issue tray-7\n"
 		     "  bwlimit-ctl pki issue tray-7 --csr tray-7.csr --out /srv/swanctl/tray-7\n",
 	  pki_issue },
 	{ "pki", "renew", "NODE [--csr FILE]",
-	  "A new key and certificate; the old one stays valid until it expires",
+	  "Make a new key and certificate; the old one stays valid until it expires",
 	  ISSUE_HELP "\nExamples:\n  bwlimit-ctl pki renew tray-7\n", pki_renew },
 	{ "pki", "revoke", "NODE",
 	  "Put a node's certificates on the CRL, and the CRL into every node's folder",

@@ -202,15 +202,15 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  policy_diff },
 	{ "policy", "apply", "FILE [--confirm TIME] [--fresh-volume] [--trust-clock] [--yes]",
 	  "Put a policy file in force, as a whole",
-	  "No packet sees half a policy. Spent volumes, debts and revocations stay. bwlimitd does it where it\n"
-	  "is alive, this command where it is not. It holds until the desired policy changes, or a reboot.\n\n"
-	  "  --confirm TIME  without `policy confirm` in time the data plane itself returns to the\n"
-	  "                  policy before; a revocation made meanwhile stays\n"
-	  "  --fresh-volume  volumes of whose past nothing is known since the maps were made start\n"
-	  "                  unspent (logged); otherwise spent, because of what a reboot forgets\n"
-	  "  --trust-clock   believe the wall clock, of which `until:` is a time, although it is not\n"
-	  "                  synchronised (logged)\n"
-	  "  --yes           at a terminal, do not show the difference and ask\n\n"
+	  "No packet sees half a policy. Spent volumes, debts and revocations stay. bwlimitd does it if it runs,\n"
+	  "otherwise this command. It holds until the desired policy changes, or a reboot.\n\n"
+	  "  --confirm TIME  without `policy confirm` within this time the data plane returns to the\n"
+	  "                  policy before, by itself; a revocation made meanwhile stays\n"
+	  "  --fresh-volume  volumes whose past use is unknown since the maps were made start unspent\n"
+	  "                  (logged); otherwise they start spent, because a reboot forgets past use\n"
+	  "  --trust-clock   trust the wall clock for `until:` although it is not synchronised\n"
+	  "                  (logged)\n"
+	  "  --yes           at a terminal: do not show the difference and ask\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n",
 	  ctl_policy_apply },
@@ -219,7 +219,7 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n"
 	  "  bwlimit-ctl policy confirm\n",
 	  policy_confirm },
-	{ "policy", "rollback", "", "Return from `apply --confirm` now",
+	{ "policy", "rollback", "", "Return to the policy before `apply --confirm` now",
 	  "Examples:\n"
 	  "  bwlimit-ctl policy rollback\n",
 	  policy_rollback },
@@ -228,34 +228,34 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "  bwlimit-ctl policy show >tray-7.yaml\n",
 	  policy_show },
 	{ "policy", "sign", "FILE --key KEY [OPTIONS]",
-	  "Make a signed document, or sign it with another key",
-	  "FILE is a policy, or the content of another document as JSON (--type; docs/fleet.md), and FILE.signed\n"
-	  "is made; or it is a signed document, and the signature is added to it.\n\n"
-	  "  --key KEY          who signs: a PEM file, or pkcs11:…\n"
-	  "  --fleet NAME       of a new document: the fleet\n"
-	  "  --audience WHO     all (the default), or tray:NAME and label:KEY=VALUE, with commas\n"
-	  "  --name NAME        whose versions rise\n"
-	  "  --number N         its version, above the last one\n"
+	  "Make a signed document, or add a signature to one",
+	  "If FILE is a policy, or the content of another document as JSON (--type; docs/fleet.md), FILE.signed is\n"
+	  "made. If it is a signed document, the signature is added to it.\n\n"
+	  "  --key KEY          the signer's key: a PEM file, or pkcs11:…\n"
+	  "  --fleet NAME       fleet of a new document\n"
+	  "  --audience WHO     all (the default), or tray:NAME and label:KEY=VALUE, separated by commas\n"
+	  "  --name NAME        its name; versions count per name\n"
+	  "  --number N         its version, higher than the last one\n"
 	  "  --epoch N          the fleet's revocation epoch (1)\n"
-	  "  --for TIME         how long it holds\n"
+	  "  --for TIME         how long it is valid\n"
 	  "  --type TYPE        root, grant, lease, revocation, rollout, expulsion, enrolment, timestamp\n"
-	  "  --offline-for TIME a policy, a grant: without a signed time for so long, it falls to the floor (15m)\n"
-	  "  --lease-most TIME  a policy: an online key may renew leases for so long, at most\n"
-	  "  --stages           a policy: in force when the controller's rollout says so, not when it comes\n"
-	  "  --opens NAME,…     a policy, a grant: peers that are closed, and are to be open\n"
-	  "  --lifts WHAT,…     a policy: `stop`, `clamp`, where that was done before it is signed\n"
-	  "  --fresh-volume     a policy: volumes begin unspent\n"
-	  "  --break-glass      a policy, a grant: for `bwlimit-ctl break-glass`, in an emergency\n"
+	  "  --offline-for TIME policy, grant: fall to the floor after this time without a signed time (15m)\n"
+	  "  --lease-most TIME  policy: the longest lease that an online key may renew\n"
+	  "  --stages           policy: comes in force when the controller's rollout says so, not on arrival\n"
+	  "  --opens NAME,…     policy, grant: closed peers to open\n"
+	  "  --lifts WHAT,…     policy: lift `stop`, `clamp`, if set before this is signed\n"
+	  "  --fresh-volume     policy: volumes start unspent\n"
+	  "  --break-glass      policy, grant: for `bwlimit-ctl break-glass`, in an emergency\n"
 	  "  --reason TEXT      why\n"
-	  "  --out FILE         where it is written\n\n"
+	  "  --out FILE         where to write it\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl policy sign tray-7.yaml --key alice.pem --fleet hall-3 --audience tray:tray-7 --name tray-7 --number 5 --for 30d\n",
 	  ctl_policy_sign },
 	{ "policy", "publish", "FILE [OPTIONS]",
-	  "Put a signed document into the fleet's store, for the trays that it is for",
-	  "For all, or for the trays of its audience; refuses what trays would refuse: an older version than\n"
-	  "the store has, and, with --root, too few signatures. Then waits until they say that they have it.\n\n"
-	  "  --propose       only where colleagues find it, to sign it too: `--fleet pending`\n" FLEET_WAIT_HELP
+	  "Put a signed document into the fleet's store, for the trays of its audience",
+	  "Refuses what trays would refuse: an older version than the store has, and, with --root, too few\n"
+	  "signatures. Then waits until the trays confirm it.\n\n"
+	  "  --propose       only put it among the pending documents, for colleagues to sign: `--fleet pending`\n" FLEET_WAIT_HELP
 		  FLEET_CONF_HELP "Examples:\n"
 	  "  bwlimit-ctl policy publish tray-7.yaml.signed --root root\n",
 	  fleet_publish },

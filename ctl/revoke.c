@@ -306,14 +306,14 @@ int ctl_revoke(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_revoke_cmds[] = {
 	{ "revoke", NULL, "NAME… | --all [--vici SOCKET] [--timeout TIME]",
-	  "End grants at once, and SAs; only `grant` lifts it",
-	  "Closes the map first, one write a name, or one for --all: from there on nothing passes.\n"
+	  "End grants and SAs at once; only `grant` lifts it",
+	  "Closes the map first, with one write per name, or one for --all: from then on nothing passes.\n"
 	  "Then removes the SAs and policies of encrypted peers from the kernel, and has charon\n"
 	  "unload their connections, end their IKE SAs and tell the other side; a charon that hangs\n"
-	  "or is dead is said, and holds up nothing. Says how long each step took. Holds across every\n"
-	  "later policy.\n\n"
+	  "or is dead is reported, and delays nothing. Prints how long each step took. A revocation\n"
+	  "holds across every later policy.\n\n"
 	  "  --vici SOCKET   charon's control socket (" BWL_VICI_SOCKET ")\n"
-	  "  --timeout TIME  for charon, all in all (2s)\n\n"
+	  "  --timeout TIME  how long to wait for charon, in total (2s)\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl revoke log-collector\n"
 	  "  bwlimit-ctl revoke --all\n",

@@ -228,14 +228,14 @@ static int reasons(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_stats_cmds[] = {
 	{ "stats", NULL, "[PEER…] [--interval TIME]", "Counters per peer: passed, dropped",
 	  "Passed bytes are as charged (every segment with its headers), dropped bytes as seen.\n"
-	  "With --interval also the rates in that time.\n\n"
+	  "With --interval also the rates over that time.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl stats --interval 1s\n"
 	  "  bwlimit-ctl stats log-collector --json\n",
 	  stats },
 	{ "reasons", NULL, "[--port DEV] [--all]",
 	  "Counters per port and reason: every packet has one",
-	  "`out` is the last gate of an uplink. Sums over a port's reasons are what it received since\n"
+	  "`out` is the last gate of an uplink. The sum over a port's reasons is what it received since\n"
 	  "attach. --all shows zeros too.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl reasons\n"

@@ -202,12 +202,12 @@ static int tamper(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_tamper_cmds[] = {
 	{ "tamper", NULL, "[--peer NAME] [--policy FILE] REASON…",
-	  "Tell of tampering: for scripts and a BMC",
-	  "bwlimitd does what the policy says (tamper: { command: … }; log by default), and writes an\n"
-	  "alarm. Where it does not answer within a second this command acts: as the policy says that\n"
-	  "bwlimitd accepted last, and where that cannot be read, it revokes. A record of the audit log in any case.\n\n"
-	  "  --peer NAME     whose it was, for command: revoke-peer; else everything is revoked\n"
-	  "  --policy FILE   read instead, and only when bwlimitd does not answer\n\n"
+	  "Report tampering: for scripts and a BMC",
+	  "bwlimitd does what the policy says (tamper: { command: … }; log by default), and logs an alarm.\n"
+	  "If it does not answer within a second, this command acts by the policy that bwlimitd accepted\n"
+	  "last; if that cannot be read, it revokes. The audit log gets a record in any case.\n\n"
+	  "  --peer NAME     the peer concerned, for command: revoke-peer; without it everything is revoked\n"
+	  "  --policy FILE   read this policy instead, only if bwlimitd does not answer\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl tamper BMC: the lid of the tray was opened\n"
 	  "  bwlimit-ctl tamper --peer log-collector its disk was pulled\n",

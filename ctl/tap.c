@@ -80,7 +80,8 @@ static int settle(struct ctl *c, struct order *o, int argc, char **argv, const c
 	    (most && bwl_parse_size(most, &o->most_bytes, &c->err)))
 		return CTL_USAGE;
 	if (!o->for_ns || o->for_ns > MOST_NS)
-		return ctl_usage(c, "--for %.32s: more than nothing, and at most 1h", for_text);
+		return ctl_usage(c, "--for %.32s: must be greater than 0, and at most 1h",
+				 for_text);
 	if (c->json)
 		return ctl_usage(c, "a capture is pcapng, not JSON; for flows: bwlimit-ctl flows");
 	if (!o->file && isatty(STDOUT_FILENO))
@@ -177,11 +178,11 @@ static int tap(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_tap_cmds[] = {
 	{ "tap", NULL, "NAME --for TIME [--write FILE] [--most SIZE]",
 	  "The headers of a peer's packets, as pcapng, for a limited time",
-	  "Both ways, on the host ports: before limits for what hosts send, after them for what they get. No payload is\n"
-	  "taken, and never more than 192 bytes of a frame. As root, on the DPU; recorded in the audit log.\n"
+	  "Both directions, on the host ports: what hosts send before limits, what they receive after them. No payload\n"
+	  "is captured, and at most 192 bytes of a frame. Needs root, on the DPU; recorded in the audit log.\n"
 	  "  --for TIME     at most 1h; it ends by itself, and with this process\n"
-	  "  --write FILE   a file that is not there yet; without it standard output\n"
-	  "  --most SIZE    bytes of the file (100mb): then it ends\n\n"
+	  "  --write FILE   a new file (default: standard output)\n"
+	  "  --most SIZE    ends when the file has this size (100mb)\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl tap log-collector --for 5m --write /tmp/log-collector.pcapng\n"
 	  "  ssh tray-7 bwlimit-ctl tap log-collector --for 1m | wireshark -k -i -\n",

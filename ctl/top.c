@@ -137,9 +137,9 @@ static int top(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_top_cmds[] = {
 	{ "top", NULL, "[--once] [--interval TIME] [--most N] [--sort COLUMN] [--filter TEXT]",
-	  "Who sends how much now, busiest first",
-	  "On a terminal: s another order, / a filter, p pause, arrows and pages, q or Ctrl-C ends it.\n"
-	  "With --json one object a line. --once: one frame, for scripts. --most N: the first N peers.\n\n"
+	  "Traffic per peer now, busiest first",
+	  "Keys on a terminal: s order, / filter, p pause, arrows and page keys scroll, q or Ctrl-C quits.\n"
+	  "With --json one object per line. --once: one frame, for scripts. --most N: the first N peers.\n\n"
 	  "  --sort COLUMN   now (what passes and is dropped), name, state, passes, limit, of, drops, used\n"
 	  "  --filter TEXT   peers whose name contains TEXT\n\n"
 	  "Examples:\n"

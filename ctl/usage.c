@@ -173,10 +173,10 @@ static int usage(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_usage_cmds[] = {
 	{ "usage", NULL, "[--most N]",
 	  "Every volume: what is spent, and how far the ledger has released it",
-	  "LEDGER: none (no ledger has come: the maps alone count), released, behind (spent up to what\n"
-	  "the disk has: it is slow, full or bwlimitd is gone), awaited (closed until it is written),\n"
-	  "closed, past-unknown (starts spent: neither maps nor ledger know; `grant NAME volume +V`).\n"
-	  "--most N: so many, the most spent first.\n"
+	  "LEDGER: none (no ledger yet: only the maps count), released, behind (spent up to what is on disk:\n"
+	  "the disk is slow or full, or bwlimitd is gone), awaited (closed until it is written), closed,\n"
+	  "past-unknown (starts spent: neither maps nor ledger know its past; `grant NAME volume +V`).\n"
+	  "--most N: list at most N, the most spent first.\n"
 	  "The last line says whether the ledger is bound to a TPM's counter (docs/ledger.md).\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl usage --most 10\n",

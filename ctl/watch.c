@@ -103,12 +103,12 @@ const struct ctl_cmd ctl_watch_cmds[] = {
 	  "Events as they happen: first drops, new destinations, spoofed sources, …",
 	  "  --event drop,gate      first-packet, new-destination, spoofed-source, exhausted, lapsed, …\n"
 	  "  --reason, --port, --peer, --class\n"
-	  "                         only events with one of these names; each is a list with commas\n"
-	  "By bwlimitd where it runs, for any number of readers of the groups bwlimit-read and bwlimit;\n"
-	  "else alone, as root or of the group bwlimit, until a bwlimitd comes.\n"
-	  "Events are rate-limited in the data plane; what was lost of what was asked for by kind and port\n"
-	  "is said at the end. With --json one object a line: of kind event, event-lost where some were lost,\n"
-	  "and the last of kind event-end.\n\n"
+	  "                         only events with one of these names; each is a comma-separated list\n"
+	  "If bwlimitd runs, it serves any number of readers of the groups bwlimit-read and bwlimit.\n"
+	  "Otherwise there is one reader, root or a member of group bwlimit, until bwlimitd starts.\n"
+	  "Events are rate-limited in the data plane; the end shows how many events of the selected kinds\n"
+	  "and ports were lost. With --json one object per line: of kind event, event-lost if some were\n"
+	  "lost, and the last of kind event-end.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl watch --event drop --peer log-collector\n"
 	  "  bwlimit-ctl watch --json --timeout 60s\n",

@@ -11,7 +11,7 @@ double metrics_wall(uint64_t boot_ns);
 
 /* With or without a policy in force. */
 void metrics_machine(FILE *f, const struct bwl_view *v);
-/* If it is measured: how long packets are held. */
+/* If it is measured: how long packets are delayed. */
 int metrics_latency(FILE *f, const struct bwl_view *v, struct bwl_err *e);
 /* With a policy: heartbeat, lease, clamp, volumes that peers share. */
 void metrics_policy(FILE *f, const struct bwl_view *v);

@@ -57,7 +57,7 @@ static const char usage_text[] =
 	"(logged)\n"
 	"  --record on|off       attach, upgrade: record every flow of every peer, for bwlimitd "
 	"to write to disk;\n                        default: unchanged, at first off\n"
-	"  --latency on|off      attach, upgrade: measure how long packets are held up, for bwlimit-ctl "
+	"  --latency on|off      attach, upgrade: measure how long packets are delayed, for bwlimit-ctl "
 	"latency;\n                        default: unchanged, at first off\n"
 	"  --pace                put fq on the uplinks even if the policy has no peer of mode "
 	"shape\n"

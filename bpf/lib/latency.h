@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long a packet is held (maps/latency.h): in mode shape, by its departure time, and from its
+ * How long a packet is delayed (maps/latency.h): in mode shape, by its departure time, and from its
  * host port to the last gate, by what lies between: limits, routes, ESP.
  *
  * The arrival time is in skb->priority, from the host port to the last gate: a 32-bit number in ns,

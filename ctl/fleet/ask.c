@@ -279,30 +279,29 @@ ASK(exfil)
 
 #define SELECT "[--tray T | --label K=V]"
 #define HELP                                                                                       \
-	"  --tray T, --label KEY=VALUE   of these alone\n"                                         \
+	"  --tray T, --label KEY=VALUE   only these trays\n"                                       \
 	"  --controller URL  https://HOST:PORT of a bwlimit-controller\n"                          \
-	"  --conf FILE       in place of /etc/bwlimit/fleet.conf; the options win over it\n"       \
+	"  --conf FILE       instead of /etc/bwlimit/fleet.conf; the options override it\n"        \
 	"  --ca FILE, --cert FILE, --cert-key FILE  authority, our certificate and its key\n"
 
 const struct ctl_cmd fleet_ask_cmds[] = {
 	{ "status", NULL, SELECT " [--sort ORDER] [--offset N] [--limit N]",
-	  "Every tray: is it there, what is in force, what it sends",
-	  "Asks the controller; where there is none, `trays --json` reads the store alone. Sums are of every\n"
-	  "tray that was chosen, even where only some are listed.\n\n"
-	  "  --sort ORDER      name (default), worst, dropped, passed: the most first\n"
+	  "Every tray: is it alive, what is in force, what does it send",
+	  "Asks the controller; if there is none, `trays --json` reads the store alone. Sums include every\n"
+	  "selected tray, even if only some are listed.\n\n"
+	  "  --sort ORDER      name (default); worst, dropped, passed: highest first\n"
 	  "  --offset N, --limit N  skip N trays, then list at most N\n" HELP "\nExamples:\n"
 	  "  bwlimit-ctl --fleet status\n"
 	  "  bwlimit-ctl --fleet status --sort dropped --limit 20\n"
 	  "  bwlimit-ctl --fleet status --label hall=3 --json\n",
 	  ask_status },
-	{ "top", NULL, SELECT, "Who is sent how much now, over all trays, busiest first",
-	  "Sums over trays by the name of the peer, of each tray's 16 busiest.\n\n" HELP
-	  "\nExamples:\n"
+	{ "top", NULL, SELECT, "Traffic per peer now, added up over trays, busiest first",
+	  "Adds up the 16 busiest peers of each tray, by name.\n\n" HELP "\nExamples:\n"
 	  "  bwlimit-ctl --fleet top\n"
 	  "  bwlimit-ctl --fleet top --label hall=3\n",
 	  ask_top },
 	{ "usage", NULL, SELECT, "Volumes, added up over trays by limit",
-	  "Of each tray's 32 most spent.\n\n" HELP "\nExamples:\n"
+	  "Adds up the 32 most spent volumes of each tray.\n\n" HELP "\nExamples:\n"
 	  "  bwlimit-ctl --fleet usage --tray tray-7\n",
 	  ask_usage },
 	{ "reasons", NULL, SELECT, "Why packets passed or did not, added up over trays",
@@ -310,21 +309,22 @@ const struct ctl_cmd fleet_ask_cmds[] = {
 	  "  bwlimit-ctl --fleet reasons --label hall=3\n",
 	  ask_reasons },
 	{ "history", NULL, SELECT, "The last hour, minute by minute",
-	  "Longer ones are Prometheus': /metrics of the controller.\n\n" HELP "\nExamples:\n"
+	  "For longer periods use Prometheus, with /metrics of the controller.\n\n" HELP
+	  "\nExamples:\n"
 	  "  bwlimit-ctl --fleet history --tray tray-7\n",
 	  ask_history },
 	{ "closures", NULL, SELECT, "What is closed where, since when, and what opens it",
-	  "The newest 256, whole trays first; then documents that trays lack or refuse. What opens is signed by two\n"
-	  "people, after what closed: put it where a colleague finds it by `policy publish --propose`.\n\n" HELP
+	  "The newest 256, whole trays first; then documents that trays lack or refuse. To open something, two people\n"
+	  "sign a document later than what closed it: `policy publish --propose` shows it to a colleague.\n\n" HELP
 	  "\nExamples:\n"
 	  "  bwlimit-ctl --fleet closures\n",
 	  ask_closures },
 	{ "exfil", NULL, "--size SIZE [--compression N] [--tray T | --label K=V]",
-	  "The least time in which that much could leave, by all trays' doors at once",
-	  "Adds up what each tray's policy in force lets through by each moment; less than the true time,\n"
-	  "by a tenth at most.\n\n"
+	  "The least time in which that much could leave, through all trays at once",
+	  "Adds up how much each tray's policy in force lets through over time. The result is less than the\n"
+	  "true time, by a tenth at most.\n\n"
 	  "  --size SIZE       bytes that must not leave\n"
-	  "  --compression N   how many times smaller they leave\n" HELP "\nExamples:\n"
+	  "  --compression N   factor by which they are compressed\n" HELP "\nExamples:\n"
 	  "  bwlimit-ctl --fleet exfil --size 1tb\n",
 	  ask_exfil },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

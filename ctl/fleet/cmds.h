@@ -21,19 +21,19 @@ void fleet_rows_print(const json_t *rows, const struct fleet_column *columns);
 void fleet_document_print(const char *what, const json_t *o); /* an answer, for people; ask.c */
 
 #define FLEET_CONF_HELP                                                                            \
-	"  --conf FILE     in place of /etc/bwlimit/fleet.conf; the options below win over it\n"   \
+	"  --conf FILE     instead of /etc/bwlimit/fleet.conf; the options below override it\n"    \
 	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT\n"                           \
 	"  --ca FILE, --cert FILE, --cert-key FILE  authority, our certificate and its key\n"      \
 	"  --prefix PATH   where the fleet is in the store (/bwl/v1)\n"                            \
-	"  --root ROOT     the fleet's root; with it is refused here what trays would refuse\n"    \
-	"  --accept-etcd-holes  also servers whose authorisation has known holes: for a trial\n\n"
+	"  --root ROOT     the fleet's root: what trays would refuse is then refused here\n"       \
+	"  --accept-etcd-holes  for a trial: also accept servers whose authorisation has known holes\n\n"
 #define FLEET_WAIT_HELP                                                                            \
-	"  --timeout TIME  how long trays are waited for (30s); exit code 3: some are silent\n"    \
-	"  --no-wait       only publish\n"
+	"  --timeout TIME  how long to wait for trays (30s); exit code 3: some did not confirm\n"  \
+	"  --no-wait       only publish, do not wait\n"
 #define FLEET_KEY_HELP                                                                             \
-	"  --key KEY       who signs: a PEM file, or pkcs11:…\n"                                 \
-	"  --reason TEXT   why (who it was, and where)\n"                                          \
-	"  --for TIME      how long the document holds (3650d)\n"
+	"  --key KEY       the signer's key: a PEM file, or pkcs11:…\n"                          \
+	"  --reason TEXT   why (default: user and machine)\n"                                      \
+	"  --for TIME      how long the document is valid (3650d)\n"
 #define FLEET_ORDER_HELP FLEET_KEY_HELP FLEET_WAIT_HELP FLEET_CONF_HELP
 
 #endif

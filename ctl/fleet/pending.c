@@ -359,17 +359,17 @@ static int approve(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd fleet_pending_cmds[] = {
 	{ "pending", NULL, "[--size SIZE] [OPTIONS]", "Documents that wait for more signatures",
-	  "`enrol` and `policy publish --propose` put them there; no tray reads them. What each asks, and what a policy\n"
-	  "widens, is said as `approve` says it, compared with the published one of its name.\n\n"
+	  "`enrol` and `policy publish --propose` create them; no tray reads them. Shows, like `approve`, what each asks\n"
+	  "for, and what a policy widens, compared with the published one of its name.\n\n"
 	  "  --size SIZE     bytes that must not leave (1tb)\n" FLEET_CONF_HELP "Examples:\n"
 	  "  bwlimit-ctl --fleet pending --size 100gb\n",
 	  pending },
 	{ "approve", NULL, "KIND/NAME --key KEY [OPTIONS]",
-	  "See what a pending document widens, sign it, and publish it when that is enough",
-	  "As `bwlimit-ctl approve`, which see. A policy is compared with the one of that name in the\n"
-	  "store, if as many signed that as may widen; else say --against.\n"
+	  "See what a pending document widens, sign it, and publish it once it has enough signatures",
+	  "Like `bwlimit-ctl approve`. A policy is compared with the one of that name in the store, if that\n"
+	  "has as many signatures as a widening needs; otherwise give --against.\n"
 	  "At a terminal it asks before it signs.\n\n"
-	  "  --key KEY       who signs: a PEM file, or pkcs11:…\n"
+	  "  --key KEY       the signer's key: a PEM file, or pkcs11:…\n"
 	  "  --against FILE  compare with that policy\n"
 	  "  --size SIZE     bytes that must not leave (1tb)\n"
 	  "  --yes           sign without asking\n" FLEET_WAIT_HELP FLEET_CONF_HELP "Examples:\n"

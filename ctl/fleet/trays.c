@@ -120,26 +120,26 @@ static int trays(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd fleet_status_cmds[] = {
-	{ "trays", NULL, "[OPTIONS]", "Trays of the store: enrolled, there, and what is in force",
-	  "Asks the store alone; `status` asks the controller, which knows what they send.\n\n" FLEET_CONF_HELP
+	{ "trays", NULL, "[OPTIONS]", "Trays in the store: enrolled, alive, and what is in force",
+	  "Reads only the store; `status` asks the controller, which knows what they send.\n\n" FLEET_CONF_HELP
 	  "Examples:\n"
 	  "  bwlimit-ctl --fleet trays\n",
 	  trays },
 	{ "logs", NULL, "[OPTIONS]",
 	  "Audit logs of the trays: how far each is cosigned, and what is wrong",
-	  "What the controllers keep in the store. LOG is cosigned; behind: the tray has more records than it has\n"
-	  "proved to follow; seen: no controller cosigns; wrong: it contradicts what it said before, and is cosigned\n"
-	  "no more. --json has the cosigned checkpoints, for `audit verify --witness`.\n\n" FLEET_CONF_HELP
+	  "Read from the store, where the controllers keep it. LOG is cosigned; behind: the tray has more records than\n"
+	  "it has proved to follow; seen: no controller cosigns; wrong: it contradicts what it said before, and is no\n"
+	  "longer cosigned. --json has the cosigned checkpoints, for `audit verify --witness`.\n\n" FLEET_CONF_HELP
 	  "Examples:\n"
 	  "  bwlimit-ctl --fleet logs --json\n",
 	  fleet_logs },
 	{ "rollouts", NULL, "[--most N] [OPTIONS]",
-	  "Policies that go out in stages: how far, since when, and how their trays fare",
-	  "What the controllers keep in the store. A policy is going, done, back (the health of its trays said so, and\n"
-	  "what was before it holds again) or stuck (the same, but there was none before it). PER CENT of the trays\n"
-	  "take it; JUDGED are those that are looked at, UNWELL those that are bad or waited for. What needs somebody\n"
-	  "comes first.\n\n"
-	  "  --most N        at most so many\n" FLEET_CONF_HELP "Examples:\n"
+	  "Policies that are rolled out in stages: how far, since when, and the health of their trays",
+	  "Read from the store, where the controllers keep it. A policy is going, done, back (the health of its trays\n"
+	  "became worse, and the policy before it holds again) or stuck (the same, but there was none before it).\n"
+	  "PER CENT of the trays take it; JUDGED are those that are examined, UNWELL those that are bad or still\n"
+	  "awaited. What needs attention comes first.\n\n"
+	  "  --most N        list at most N\n" FLEET_CONF_HELP "Examples:\n"
 	  "  bwlimit-ctl --fleet rollouts --most 5\n",
 	  fleet_rollouts },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

@@ -261,42 +261,42 @@ static int replace(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd fleet_order_cmds[] = {
 	{ "revoke", NULL, "[--tray T | --label K=V | --all] [--zone Z | PEER…] --key KEY [OPTIONS]",
 	  "End grants on trays at once; one person's signature suffices",
-	  "Without PEER and --zone every grant of these trays. Waits until each tray has said that it has it.\n"
+	  "Without PEER and --zone: every grant of these trays. Waits until each tray has confirmed it.\n"
 	  "The same revocation again has the same name and a higher version.\n\n"
 	  "  --tray T, --label KEY=VALUE, --all   which trays\n"
-	  "  --zone Z        the peers of that zone, in the policies of the store for these trays\n"
-	  "  --assume T[,T…]|all  of --zone: these trays hold what is in the store, though nothing that their\n"
-	  "                  key signed just now says so; each is named. Not where a tray says itself that it\n"
-	  "                  holds another policy; with `all` not where anything speaks against it\n" FLEET_ORDER_HELP
+	  "  --zone Z        the peers of that zone, by the policies in the store for these trays\n"
+	  "  --assume T[,T…]|all  with --zone: assume that these trays hold what is in the store, although no\n"
+	  "                  status that their key signed just now says so; each is named. Not for a tray that\n"
+	  "                  itself reports another policy; with `all` not if anything contradicts it\n" FLEET_ORDER_HELP
 	  "Examples:\n"
 	  "  bwlimit-ctl --fleet revoke --all log-collector --key alice.pem --reason 'ticket 4711'\n"
 	  "  bwlimit-ctl --fleet revoke --all --zone external --assume tray-9 --key alice.pem\n"
 	  "  bwlimit-ctl --fleet revoke --label rack=7 --key alice.pem\n",
 	  fleet_revoke },
 	{ "expel", NULL, "TRAY --key KEY [OPTIONS]",
-	  "Put a tray out of the fleet: the others end its SAs and take no new ones",
-	  "One person's signature suffices. Only a new enrolment, signed by as many as the root says, lets it\n"
-	  "in again. Its user of the store is deleted, where this desk may; else the command for it is said.\n\n"
-	  "  --keep-user     leave that user: the tray can hear a second signature, and destroy its key\n" FLEET_ORDER_HELP
+	  "Expel a tray from the fleet: the others end its SAs and accept no new ones",
+	  "One person's signature suffices. Only a new enrolment, signed by as many as the root demands, lets it\n"
+	  "in again. Its user of the store is deleted, if this desk may do so; otherwise the command is shown.\n\n"
+	  "  --keep-user     keep that user: the tray can then read a second signature, and destroy its key\n" FLEET_ORDER_HELP
 	  "Examples:\n"
 	  "  bwlimit-ctl --fleet expel tray-9 --key alice.pem --reason 'chassis opened'\n",
 	  expel },
 	{ "enrol", NULL, "TRAY [--label K=V[,K=V…]] [--log-key KEY] --key KEY [OPTIONS]",
 	  "Let a tray in, with its labels",
-	  "It needs as many signatures as the root says: the first one puts it where a colleague finds it\n"
+	  "It needs as many signatures as the root demands: the first one puts it among the pending documents\n"
 	  "(`--fleet pending`), and the last one publishes it (`--fleet approve`).\n\n"
-	  "  --label K=V,…   by which audiences name it\n"
-	  "  --log-key KEY   the public key that `audit init` printed there: then its status is signed, and one\n"
-	  "                  that is not is refused\n" FLEET_ORDER_HELP "Examples:\n"
+	  "  --label K=V,…   labels by which audiences select it\n"
+	  "  --log-key KEY   the public key that `audit init` printed there: its status is then signed, and an\n"
+	  "                  unsigned one is refused\n" FLEET_ORDER_HELP "Examples:\n"
 	  "  bwlimit-ctl --fleet enrol tray-9 --label rack=7,row=b --key alice.pem\n",
 	  enrol },
 	{ "replace", NULL, "TRAY --key KEY [OPTIONS]",
-	  "A tray has another DPU: expel the old one now, enrol the new one",
-	  "The expulsion is published at once; the enrolment, with the labels that it had, waits for a second\n"
-	  "signature. With it the certificate of the old one is good again, if it has its key: before it, revoke\n"
-	  "that certificate (pki revoke), and bring the CRL to every tray. Its user of the store is deleted, as by\n"
-	  "`expel`; the new one needs it again.\n\n"
-	  "  --keep-user     leave that user\n" FLEET_ORDER_HELP "Examples:\n"
+	  "Replace the DPU of a tray: expel the old one now, enrol the new one",
+	  "The expulsion is published at once; the enrolment, with the old labels, waits for a second signature.\n"
+	  "Once it is published, the old DPU's certificate is accepted again, if that DPU still has its key: before,\n"
+	  "revoke that certificate (pki revoke), and bring the CRL to every tray. The user of the store is deleted,\n"
+	  "as by `expel`; the new DPU needs it again.\n\n"
+	  "  --keep-user     keep that user\n" FLEET_ORDER_HELP "Examples:\n"
 	  "  bwlimit-ctl --fleet replace tray-9 --key alice.pem --reason 'DPU dead'\n",
 	  replace },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
