@@ -85,7 +85,12 @@ static bool is_as_it_says(const struct scale *b, unsigned k, const struct cell *
 		return others == c->reason[BWL_R_PASS] + c->reason[BWL_R_PASS_MARKED] &&
 		       others <= c->packets / 50 + BURST * runs;
 	}
-	return !others;
+	/*
+	 * A CPU that the machine's host stops between its look at the clock and the charge finds
+	 * the limit of its peer or zone ahead of its time, and is refused (seen on 16 CPUs: one
+	 * packet of 9 760 000).
+	 */
+	return others <= c->packets / 1000000 + 1;
 }
 
 int scale_check(const struct scale *b)
