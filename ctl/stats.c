@@ -227,7 +227,8 @@ static int reasons(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_stats_cmds[] = {
 	{ "stats", NULL, "[PEER…] [--interval TIME]", "Counters per peer: passed, dropped",
-	  "Passed bytes are as charged (every segment with its headers), dropped bytes as seen.\n"
+	  "Passed bytes are as charged (every segment with its headers), dropped bytes as seen, or on arrival\n"
+	  "as charged to their sender.\n"
 	  "With --interval also the rates over that time.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl stats --interval 1s\n"

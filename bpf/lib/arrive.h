@@ -67,8 +67,8 @@ static __always_inline int bwl_outer(struct bwl_ctx *c, struct __sk_buff *skb)
 	return BWL_R_PASS_ESP;
 }
 
-/* From the live peer c->id to a host port's sources, within accept. */
-static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
+/* From the live peer c->id to a host port's sources, within accept. cost: of bwl_tc_cost(). */
+static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb, int cost)
 {
 	__u32 port = bwl_whose(c, c->pkt.daddr);
 	_Bool self = port & BWL_OWN_REMOTE;
@@ -80,7 +80,7 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 	port &= BWL_MAX_PORTS - 1;
 	if (!self && !(c->peer->meta.from & 1ULL << port))
 		return BWL_R_FROM; /* no answers to a port that may not send to the peer */
-	r = bwl_tc_cost(c, skb, skb->gso_size);
+	r = cost;
 	if (r == BWL_R_NONE)
 		r = bwl_charge_accept(&c->w, c->peer);
 	if (r != BWL_R_NONE)
@@ -93,11 +93,8 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 	return r == BWL_R_NONE ? BWL_R_PASS_ACCEPT : r;
 }
 
-/*
- * from: the peer whose SA it came through; 0: in the clear from the network, which is allowed only
- * from the prefixes of a `clear` peer.
- */
-static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
+/* As bwl_arrive(). */
+static __always_inline int bwl_admit(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from, int cost)
 {
 	int r;
 
@@ -117,7 +114,25 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, 
 	 */
 	if (from && bwl_dest(c, c->pkt.saddr) != from)
 		return BWL_R_TUNNEL_SRC;
-	return bwl_accept(c, skb);
+	return bwl_accept(c, skb, cost);
+}
+
+/*
+ * from: the peer whose SA it came through; 0: in the clear from the network, which is allowed only
+ * from the prefixes of a `clear` peer.
+ *
+ * What is refused counts as its sender was charged, as what passes does: GRO may have merged
+ * segments, and then the frame has the headers of the first alone. Sums of both ends are compared
+ * (docs/evidence.md).
+ */
+static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
+{
+	int cost = bwl_tc_cost(c, skb, skb->gso_size);
+	int r = bwl_admit(c, skb, from, cost);
+
+	if (!bwl_reason_is_pass(r) && c->id && c->charge)
+		c->len = c->charge;
+	return r;
 }
 
 #endif

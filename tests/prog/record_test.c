@@ -224,6 +224,34 @@ static void what_comes_from_a_peer_is_recorded_by_the_port_it_came_in_by(void **
 	bwl_book_free(&b);
 }
 
+static void what_is_refused_on_arrival_counts_as_its_sender_was_charged(void **state)
+{
+	/* Three segments of 1 000 bytes, merged: of the second and third the headers are gone. */
+	const struct rig_packet k = {
+		.prog = RIG_UPIN,
+		.port = RIG_P0,
+		.spec = "eth ip4 src=10.1.0.1 dst=10.0.7.2 tcp flags=0x10 sport=5 dport=6 fill=3000",
+		.gso_size = 1000,
+		.gso_segs = 3,
+	};
+	struct bwl_rec_sum is;
+	struct bwl_book b;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("a", 1) "accept: { rate: 8kbit, burst: 2000b }, " FREE);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(judge(&k, NULL), "accept-rate");
+	is = counters(id_of("a"));
+	assert_int_equal(is.drop_frames, 1);
+	assert_int_equal(is.drop_bytes, 3 * (14 + 20 + 20 + 1000));
+	b = turn();
+	assert_balanced(&b);
+	assert_int_equal(b.nflows, 1);
+	assert_int_equal(b.flow[0].bytes, is.drop_bytes);
+	assert_int_equal(b.flow[0].charged, 0);
+	bwl_book_free(&b);
+}
+
 /* n flows to a peer, each with one packet and a different source port. */
 static void spray(unsigned dest, unsigned n)
 {
@@ -440,6 +468,7 @@ int main(void)
 		RECORD_TEST(roce_is_told_apart_by_queue_pairs),
 		RECORD_TEST(what_is_refused_has_its_reason_and_no_charge),
 		RECORD_TEST(what_comes_from_a_peer_is_recorded_by_the_port_it_came_in_by),
+		RECORD_TEST(what_is_refused_on_arrival_counts_as_its_sender_was_charged),
 		RECORD_TEST(flows_beyond_a_peers_part_are_its_remainder_and_no_other_peers),
 		cmocka_unit_test_setup_teardown(peers_beyond_the_table_are_in_the_sum_of_all,
 						recording_a_crowd, rig_teardown),
