@@ -58,14 +58,16 @@ def script_job(name):
     env = {"BWL_BUILD": build, "BWL_SOURCE": source}
     env.update({k: os.environ[k] for k in (knobs[1].split() if knobs else []) if k in os.environ})
     return {"name": name, "command": ["bash", path], "cwd": source, "env": env, "cpus": cpus and cpus[1],
-            "timeout": int(timeout[1]) if timeout else 120, "needs": needs[1].split() if needs else []}
+            "path": [], "timeout": int(timeout[1]) if timeout else 120, "needs": needs[1].split() if needs else []}
 
 
 def ctest_job(name):
     test = ctest_tests()[name]
     props = properties(test)
     env = dict(e.split("=", 1) for e in props.get("ENVIRONMENT", []))
-    return {"name": name, "command": test["command"], "env": env, "needs": [],
+    first = "PATH=path_list_prepend:"
+    path = [m.removeprefix(first) for m in props.get("ENVIRONMENT_MODIFICATION", []) if m.startswith(first)]
+    return {"name": name, "command": test["command"], "env": env, "needs": [], "path": path,
             "cwd": props.get("WORKING_DIRECTORY", build), "timeout": int(props.get("TIMEOUT", 300))}
 
 
@@ -92,6 +94,8 @@ for i, job in enumerate(jobs):
         f.write(f"cd {shlex.quote(job['cwd'])} || exit 1\n")
         for key, value in job["env"].items():
             f.write(f"export {key}={shlex.quote(value)}\n")
+        for folder in job["path"]:
+            f.write(f"export PATH={shlex.quote(folder)}:$PATH\n")
         f.write("exec " + shlex.join(job["command"]) + "\n")
     with open(base + ".timeout", "w", encoding="utf-8") as f:
         f.write(str(PATIENCE * job["timeout"]))
