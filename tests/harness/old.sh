@@ -4,8 +4,8 @@
 
 # Builds bwlimit-load, bwlimit-ctl and bwlimitd of a commit, and programs given as FOLDER/NAME, once below the
 # build directory. OLD_TOOLS=DIR: they are taken from DIR/COMMIT if they are there, otherwise built there. Prints
-# their directory. Returns 77 if the history does not have the commit. Without ccache it takes about one minute on
-# two CPUs.
+# their directory. Returns 77 if the history does not have the commit. They are not optimised: they run for seconds, and
+# compiling them would take twice as long. Their BPF programs are, as ever.
 old_tools() { # commit [FOLDER/NAME…]
 	local source=${BWL_SOURCE:-$LAB_HERE/../..} commit=$1
 	local dir=${OLD_TOOLS:-$LAB_BUILD/old}/$commit at all=1
@@ -23,7 +23,7 @@ old_tools() { # commit [FOLDER/NAME…]
 		git archive "$commit" | tar -x -C "$dir/tree" || exit 1
 		{
 			cmake -S "$dir/tree" -B "$dir/tree/build" -G Ninja \
-				-DCMAKE_BUILD_TYPE=RelWithDebInfo -DBWL_TESTS=OFF &&
+				-DCMAKE_BUILD_TYPE= -DCMAKE_C_FLAGS='-O0 -DNDEBUG' -DBWL_TESTS=OFF &&
 				cmake --build "$dir/tree/build" --target "${programs[@]##*/}"
 		} >"$dir/log" 2>&1 || exit 1
 		for at in "${programs[@]}"; do mv "$dir/tree/build/$at" "$dir" || exit 1; done
