@@ -6,8 +6,8 @@
 #include "documents.h"
 #include "bwl/agent.h"
 
-#define VERIFIES "bwlimit-load verify, as root, leaves one; so does bwlimit-verify.timer"
-#define RECORDS "bwlimitd leaves it where there is an audit log: bwlimit-ctl audit init"
+#define VERIFIES "bwlimit-load verify, run as root, writes one; so does bwlimit-verify.timer"
+#define RECORDS "bwlimitd writes it if there is an audit log: bwlimit-ctl audit init"
 
 static const struct asking_document node_asking[] = {
 	{ .name = "top", .words = { "top", "--most=2000" } },

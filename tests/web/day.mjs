@@ -72,7 +72,7 @@ for (let part = 1; part <= PARTS; part++) {
 	}
 	await drawn();
 	await t.page.click('text="log-collector"'); // a reader opens a peer, and goes back
-	await t.says('What holds it');
+	await t.says('Its limits');
 	await t.page.goBack();
 	await t.says('Leaving now');
 	await second(++i);

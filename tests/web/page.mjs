@@ -23,26 +23,26 @@ const STATES = {
 	healthy: ['All promises hold', '22 h 11 min', 'could be gone by tomorrow', 'log-collector', 'SA up, packet offload', 'nothing was refused', 'live, ends in 23 h'],
 	limit: ['log-collector is at its limit', 'refused', 'peer-rate', 'peers: log-collector: grant:', 'bwlimit-ctl peer show log-collector'],
 	theft: ['log-collector: sending at its limit, out of the site', 'for 42 min', '3.12 GB gone since 22:48, 3.24 GB of its 4.00 GB used', '760 MB more can go, in 9 min 43 s', 'bwlimit-ctl revoke log-collector', '81 % of 4.00 GB'],
-	'slow-theft': ['most of its volume is used', 'for 2 h 19 min', '3.24 GB of 4.00 GB per 1 d gone, without a pause since 21:10', '760 MB more can go, in 34 min', 'perhaps a patient theft', 'bwlimit-ctl revoke log-collector'],
+	'slow-theft': ['most of its volume is used', 'for 2 h 19 min', '3.24 GB of 4.00 GB per 1 d gone, without a pause since 21:10', '760 MB more can go, in 34 min', 'perhaps a slow theft', 'bwlimit-ctl revoke log-collector'],
 	'split-theft': ['2 things need you now · 2 peers together: 4.05 GB gone', '124 MB more can go', 'backup: sending at its limit', 'log-collector: sending at its limit'],
 	'blinking-theft': ['1 thing needs you now', 'at this second it sends nothing', 'log-collector: sending at 60 % of its limit, out of the site', 'for 42 min'],
-	'zone-theft': ['object-store: sending at 60 % of its limit, out of the site', 'for 5 h 19 min', '72.0 GB gone since 18:09', 'only the rate of its zone holds it', '30.0 Mbit/s / 50.0 Mbit/s'],
-	'unlimited-own': ['backup leaves without a limit of its own', 'only its zone or this node holds it'],
-	unlimited: ['1 thing needs you now', 'backup leaves without a limit', 'only counted'],
-	tried: ['The host sends with sources that are not its own', 'source-address', 'host_ports: hpf0: sources: 10.7.0.0/24', 'default: (no peer has this destination)'],
-	'sa-lost': ['tray-3 has no SA', 'nothing passes to it, nor in the clear', 'bwlimit-ctl ipsec status', 'no SA: closed'],
+	'zone-theft': ['object-store: sending at 60 % of its limit, out of the site', 'for 5 h 19 min', '72.0 GB gone since 18:09', 'only the rate of its zone limits it', '30.0 Mbit/s / 50.0 Mbit/s'],
+	'unlimited-own': ['backup has no limit of its own', 'only its zone or this node limits it'],
+	unlimited: ['1 thing needs you now', 'backup has no limit', 'only counted'],
+	tried: ['The host sends from addresses that are not its own', 'source-address', 'host_ports: hpf0: sources: 10.7.0.0/24', 'default: (no peer has this destination)'],
+	'sa-lost': ['tray-3 has no SA', 'nothing passes to it, not even in the clear', 'bwlimit-ctl ipsec status', 'no SA: closed'],
 	'last-sa': ['1 thing needs you now', 'mesh-12 has no SA', 'SA up, packet offload'],
 	'agent-dead': ['bwlimitd is silent: grants have ended', 'Limits hold: they are in the kernel', 'systemctl restart bwlimitd', 'silent'],
 	verify: ['verify fails: forwarding-ipv4', 'A sign of tampering', 'sysctl -w net.ipv4.ip_forward=0', 'verify FAILS', 'and 2 more like it'],
 	plain: ['tray-3 has no SA', 'no SA: closed', 'Not verified by this page', 'not verified here', 'journalctl -u bwlimitd'],
-	'volumes-end': ['for ever', 'volumes end before: less than 1.00 TB can leave by the 2 exits that there are', 'at most 300 MB (< 1 % of it)', '▲ peer backup: its volume is of no window'],
-	empty: ['for ever', 'no exit is open: nothing may leave', 'could be gone by tomorrow: nothing', 'The policy has no peer: nobody may send anything'],
+	'volumes-end': ['for ever', 'volumes end before that: less than 1.00 TB can leave through the 2 exits', 'at most 300 MB (< 1 % of it)', '▲ peer backup: its volume is of no window'],
+	empty: ['for ever', 'no exit is open: nothing may leave', 'could be gone by tomorrow: nothing', 'The policy has no peers: nothing may be sent'],
 	'no-policy': ['No policy is in force', 'bwlimit-ctl policy apply /etc/bwlimit/policy.yaml', 'no policy has been applied: nothing can leave'],
 	stopped: ['Closed by stop', 'bwlimit-ctl stop --off', 'object-store', 'revoked'],
-	nothing: ['Nothing is known of this node', 'no bwlimit is attached here', 'bwlimit-load attach'],
-	fleet: ['1 alarm', '4 trays are not alive', '1 y 30 d', 'by tomorrow: at most 6.78 GB (< 1 % of it)', '▲ trays of which nothing is known, and that are not counted: 3', 'WIDENS, in 9 places; 1.00 TB then leave in at least 80 d, before in 1 y 30 d', '+ zone external: rate: 10mbit -> 50mbit', 'and 3 more, which approve shows', 'reason: ticket 4711', 'in force on 9 992 of 10 000 trays', 'in force on 8 of 10 000 trays', 'not acknowledged',
-		'goes out: 25 % of the trays since', 'soak: 4 min left, then 50 %', '12 of 2 480 unwell: tray-00011 has not taken it; waits for tray-00011, tray-01261', 'and 4 more', 'storage 8 went back at 10 %', 'tray-00062 drops 12.3 % of its packets', 'mesh 41', 'in force everywhere since',
-		'revocation/r-77ab not acknowledged by 9', 'revocation/r-77ab has not come to 9 trays: tray-00011, tray-01261', 'tray-00062: clamped', 'since 22:41; a sign of tampering', '--lifts clamp', 'tray-00061: log-collector', 'since 23:02; closed', '--number 43 --for 30d --opens log-collector', 'since –; closed', '298 more: bwlimit-ctl --fleet closures', '1 to 50 of 10 000', 'zone external', 'bwlimit-ctl --fleet approve policy/base'],
+	nothing: ['Nothing is known about this node', 'no bwlimit is attached here', 'bwlimit-load attach'],
+	fleet: ['1 alarm', '4 trays are not alive', '1 y 30 d', 'by tomorrow: at most 6.78 GB (< 1 % of it)', '▲ trays of which nothing is known, and that are not counted: 3', 'WIDENS, in 9 places; the least time for 1.00 TB is then 80 d, before 1 y 30 d', '+ zone external: rate: 10mbit -> 50mbit', 'and 3 more, which approve shows', 'reason: ticket 4711', 'in force on 9 992 of 10 000 trays', 'in force on 8 of 10 000 trays', 'not acknowledged',
+		'rolled out to 25 % of the trays since', 'soak: 4 min left, then 50 %', '12 of 2 480 unwell: tray-00011 has not taken it; waits for tray-00011, tray-01261', 'and 4 more', 'storage 8 rolled back at 10 %', 'tray-00062 drops 12.3 % of its packets', 'mesh 41', 'in force everywhere since',
+		'revocation/r-77ab not acknowledged by 9', 'revocation/r-77ab has not reached 9 trays: tray-00011, tray-01261', 'tray-00062: clamped', 'since 22:41; a sign of tampering', '--lifts clamp', 'tray-00061: log-collector', 'since 23:02; closed', '--number 43 --for 30d --opens log-collector', 'since –; closed', '298 more: bwlimit-ctl --fleet closures', '1 to 50 of 10 000', 'zone external', 'bwlimit-ctl --fleet approve policy/base'],
 	'fleet-well': ['Every tray is well', 'nothing waits for a signature', 'base 42', 'in force on 120 of 120 trays', 'in force everywhere since', 'nothing is closed, and every document was taken'],
 };
 const PICTURES = { healthy: 'page-node', theft: 'page-theft', fleet: 'page-fleet' };
@@ -77,7 +77,7 @@ const FINDINGS = [
 	['now', 'the_program is not on hpf0', 'bwlimit-load verify', (d) => { d.status.ports.find((p) => p.port === 'hpf0').programs.push({ program: 'the_program', attached: false, fallback: null }); }],
 	['note', 'the_program on hpf0 fell back', 'bwlimit-load verify', (d) => { d.status.ports.find((p) => p.port === 'hpf0').programs.push({ program: 'the_program', attached: true, fallback: 'generic mode' }); }],
 	['now', 'Port hpf0 is gone', 'bwlimit-load status', (d) => { d.status.ports.find((p) => p.port === 'hpf0').present = false; }],
-	['now', 'bwlimitd says nothing', 'systemctl status bwlimitd', (d) => { d.status.heartbeat_ends_in_s = d.policy.heartbeat_s / 2 - 1; }],
+	['now', 'bwlimitd sends no heartbeat', 'systemctl status bwlimitd', (d) => { d.status.heartbeat_ends_in_s = d.policy.heartbeat_s / 2 - 1; }],
 	['now', 'There was never a lease', 'bwlimit-ctl lease renew', (d) => { d.status.lease = { state: 'never', longest_s: 86400, ends_in_s: null, renewed_ago_s: null }; }],
 	['today', 'The lease ends in 1 h', 'bwlimit-ctl lease renew', (d) => { d.status.lease = { state: 'live', longest_s: 86400, ends_in_s: 3600, renewed_ago_s: 82800 }; }],
 	['today', 'backup: its grant ends in 1 h 30 min', 'bwlimit-ctl grant backup for 1d reason WHY', (d) => { grantOf(d, 'backup').expires_in_s = 5400; }],
@@ -122,10 +122,10 @@ await part('the clock', async () => {
 	const scene = scenes.clock();
 	scene.time = new Date(Date.parse(scene.documents.top.time) + 90_000);
 	const t = await open(browser, scene);
-	ok('a browser whose clock differs is told by how much, and whose clock is synchronised', (await t.says('The DPU’s clock and yours differ by 1 min 3')) && (await t.says('The DPU’s is synchronised: look at yours')), await t.text());
+	ok('a browser whose clock differs is told by how much, and whose clock is synchronised', (await t.says('The DPU’s clock and yours differ by 1 min 3')) && (await t.says('The DPU’s is synchronised: check yours')), await t.text());
 	await t.close();
 	const unsure = await open(browser, scenes['clock-unsynchronised']());
-	ok('a DPU whose clock is not synchronised says so, however well it agrees with the browser', (await unsure.says('The DPU’s clock is not synchronised')) && (await unsure.says('no signed time is believed')) && !(await unsure.text()).includes('and yours differ'), await unsure.text());
+	ok('a DPU whose clock is not synchronised says so, however well it agrees with the browser', (await unsure.says('The DPU’s clock is not synchronised')) && (await unsure.says('neither signed times nor an “until:” of a policy are trusted')) && !(await unsure.text()).includes('and yours differ'), await unsure.text());
 	await unsure.close();
 });
 await part('loading', async () => {
@@ -143,7 +143,7 @@ await part('stale', async () => {
 	await t.page.clock.runFor(6_000);
 	ok('numbers that are older than three seconds do', await fades(t, true));
 	await t.page.clock.runFor(30_000);
-	ok('the state "stale" is said in its words, with since when', await t.says('The server has said nothing for'), await t.text());
+	ok('the state "stale" is said in its words, with since when', await t.says('The server has been silent for'), await t.text());
 	ok('and that limits hold without the page', await t.says('Limits hold without it'));
 	t.server.state.hang = false;
 	t.server.push('top', await later(t));
@@ -153,7 +153,7 @@ await part('stale', async () => {
 });
 await part('verify is old', async () => {
 	const t = await open(browser, scenes.healthy(), { ages: { verify: 3 * 86_400 } });
-	ok('a verify of three days ago is a finding with what to type', (await t.says('Nobody has verified the promises lately')) && (await t.says('for 3 d')) && (await t.says('systemctl status bwlimit-verify.timer')), await t.text());
+	ok('a verify of three days ago is a finding with what to type', (await t.says('The promises have not been verified lately')) && (await t.says('for 3 d')) && (await t.says('systemctl status bwlimit-verify.timer')), await t.text());
 	await t.page.clock.runFor(30_000);
 	t.server.push('top', t.server.state.scene.documents.top);
 	const head = await t.page.evaluate(() => [document.querySelector('.verified').innerText, document.querySelector('#needs').innerText]);
@@ -163,7 +163,7 @@ await part('verify is old', async () => {
 	ok('it goes with a new one, even of the same words', await t.says('All promises hold'), await t.text());
 	t.server.state.scene.documents.verify = errorDocument('there is no newest result');
 	await t.page.clock.runFor(16_000);
-	ok('a verify that cannot be read any more is one as well', (await t.says('verify cannot be read')) && (await t.says('Nothing speaks against the promises; not verified')), await t.text());
+	ok('a verify that cannot be read any more is one as well', (await t.says('verify cannot be read')) && (await t.says('No sign of a broken promise; not verified')), await t.text());
 	await t.close();
 });
 await part('the stream', async () => {
@@ -176,7 +176,7 @@ await part('the stream', async () => {
 	ok('a stream that is closed and refused is red, though every question is answered', (await t.says('The stream of numbers is closed')) && (await t.says('1 thing needs you now')), await t.text());
 	ok('and since when nothing came is said at the top', /silent ([5-9]|[1-5]\d) s|silent \d+ min/.test(await t.text()), await t.text());
 	await t.page.clock.runFor(20_000);
-	ok('and 20 s of it are said across the page', await t.says('The server has said nothing for'), await t.text());
+	ok('and 20 s of it are said across the page', await t.says('The server has been silent for'), await t.text());
 	t.server.state.refuse = false;
 	t.server.state.scene.documents.top = await later(t);
 	await t.page.clock.runFor(1_000);
@@ -203,7 +203,7 @@ await part('no policy to read', async () => {
 	ok('it goes when it can be read', (await t.says('exits 3')) && !(await t.text()).includes('exits are not known'));
 	await t.page.evaluate(() => { AbortSignal.timeout = () => AbortSignal.abort(); });
 	await t.page.clock.runFor(16_000);
-	ok('a question that is never answered is given up, and is no silence', await t.says("bwlimit-web gives no answer to 'policy'"), await t.text());
+	ok('a question that is never answered is given up, and is no silence', await t.says("bwlimit-web does not answer 'policy'"), await t.text());
 	await t.close();
 });
 await part('agent gone', async () => {
@@ -261,7 +261,7 @@ await part('own limits', async () => {
 	ok('a host port has a history', await t.says('sent as port/hpf0'), await t.text());
 	await t.close();
 	const plain = await open(browser, scenes.healthy(), { query: '?peer=log-collector' });
-	await plain.says('What holds it');
+	await plain.says('Its limits');
 	await plain.says('zone external');
 	same('control: where the policy has none of them there is no line', (await rows(plain, '.peer .levels')).filter((r) => /to it|arriving/.test(r)), []);
 	ok('nor a weight', !(await plain.text()).includes('weight'));
@@ -328,7 +328,7 @@ await part('refused in the last hour, at the first look', async () => {
 		return { ...scene.documents.history(new URLSearchParams('peer=tray-3&since=1h&step=1m')), peer: q.get('peer') };
 	};
 	const busy = await open(browser, all);
-	ok('where more were refused than are asked, that is said', /Last hour, by peer: tray-\d+ 840 MB, .* and \d+ more peers; not asked, though refused something since attach: \d+/.test(((await busy.says('840 MB')), (await busy.says('not asked, though refused')), await busy.text())), await busy.text());
+	ok('where more were refused than are asked, that is said', /Last hour, by peer: tray-\d+ 840 MB, .* and \d+ more peers; history not read, but refused since attach: \d+/.test(((await busy.says('840 MB')), (await busy.says('history not read, but refused')), await busy.text())), await busy.text());
 	await busy.page.clock.runFor(3_000);
 	same('twenty are asked, those of whom most was refused among them', [asked.size <= 20, asked.has('tray-1029'), asked.has('tray-1022')], [true, true, true]);
 	await busy.close();
@@ -372,11 +372,11 @@ await part('closures', async () => {
 	const t = await open(browser, scene);
 	await t.says('revoked, since 22:58');
 	same('closures are a list: what, why, since when, and what opens it', (await factsOf(t.page, 'evidence')).slice(0, 2),
-		[['everything', 'stop, by hand or by a sign of tampering, since 23:20', 'bwlimit-ctl stop --off'], ['object-store', 'revoked, since 22:58', 'bwlimit-ctl grant object-store reason WHY']]);
+		[['everything', 'stopped, by hand or by a sign of tampering, since 23:20', 'bwlimit-ctl stop --off'], ['object-store', 'revoked, since 22:58', 'bwlimit-ctl grant object-store reason WHY']]);
 	delete scene.documents.journal.closures;
 	delete scene.documents.journal.stopped_at;
 	const old = await open(browser, scene);
-	ok('an older journal tells no times, and that is said', await old.says('revoked, since when: not told'), await old.text());
+	ok('an older journal tells no times, and that is said', await old.says('revoked, since when is not known'), await old.text());
 	await old.close();
 	await t.close();
 	const expired = scenes.healthy();
@@ -384,11 +384,11 @@ await part('closures', async () => {
 	expired.documents.grants.grants.find((g) => g.peer === 'backup').expires_in_s = -7300;
 	const e = await open(browser, expired);
 	await e.says('its grant has ended');
-	same('a grant that ended is one, with when', (await factsOf(e.page, 'evidence'))[0], ['backup', 'its grant has ended 2 h 1 min ago', 'bwlimit-ctl grant backup reason WHY']);
+	same('a grant that ended is one, with when', (await factsOf(e.page, 'evidence'))[0], ['backup', 'its grant ended 2 h 1 min ago', 'bwlimit-ctl grant backup reason WHY']);
 	await e.close();
 	const lost = await open(browser, scenes['sa-lost']());
-	await lost.says('no SA: nothing passes, nor in the clear');
-	same('so is a peer without an SA', (await factsOf(lost.page, 'evidence'))[0], ['tray-3', 'no SA: nothing passes, nor in the clear', 'bwlimit-ctl ipsec status']);
+	await lost.says('no SA: nothing passes, not even in the clear');
+	same('so is a peer without an SA', (await factsOf(lost.page, 'evidence'))[0], ['tray-3', 'no SA: nothing passes, not even in the clear', 'bwlimit-ctl ipsec status']);
 	await lost.close();
 });
 await part('what ends', async () => {
@@ -398,7 +398,7 @@ await part('what ends', async () => {
 	const t = await open(browser, scene);
 	await t.says('grant ends in 1 h 30 min');
 	same('what ends is one list, the soonest first; of certificates it says where to look', (await factsOf(t.page, 'ends')).slice(0, 7),
-		[['policy on trial', 'the one before returns in 40 s', 'bwlimit-ctl policy confirm'], ['backup', 'grant ends in 1 h 30 min', ''], ['lease', 'live, ends in 23 h 59 min', ''], ['log-collector', 'grant ends in 29 d 23 h', ''],
+		[['policy on trial', 'the previous one returns in 40 s', 'bwlimit-ctl policy confirm'], ['backup', 'grant ends in 1 h 30 min', ''], ['lease', 'live, ends in 23 h 59 min', ''], ['log-collector', 'grant ends in 29 d 23 h', ''],
 			['heartbeat', 'in 9 s', ''], ['certificates of IPsec', '– (root: charon has them)', 'swanctl --list-certs'], ['certificate of bwlimit-sync', '– (where it runs)', 'openssl x509 -enddate -noout -in /etc/bwlimit/sync/cert.pem']]);
 	await t.close();
 });
@@ -432,10 +432,10 @@ await part('what happened', async () => {
 	const more = await open(browser, scene);
 	ok('a new sign does, with what acknowledges it', await more.says('you now') && await more.says('bwlimit-ctl audit ack 9 WHY'), await more.text());
 	await more.close();
-	scene.documents.log = scene.documents.audit = () => errorDocument('there is none', 'bwlimitd leaves it where there is an audit log: bwlimit-ctl audit init');
+	scene.documents.log = scene.documents.audit = () => errorDocument('there is none', 'bwlimitd writes it if there is an audit log: bwlimit-ctl audit init');
 	const none = await open(browser, scene);
-	ok('without an audit log both places say what makes one', await none.says('log bwlimitd leaves it where there is an audit log: bwlimit-ctl audit init')
-		&& await none.says('checkpoint – (bwlimitd leaves it where there is an audit log'), await none.text());
+	ok('without an audit log both places say what makes one', await none.says('log bwlimitd writes it if there is an audit log: bwlimit-ctl audit init')
+		&& await none.says('checkpoint – (bwlimitd writes it if there is an audit log'), await none.text());
 	await none.close();
 });
 await part('classes', async () => {
@@ -468,7 +468,7 @@ await part('records', async () => {
 	ok('a filter is of every word of a flow, and in the URL', await t.says('1 of 11 flows') && new URL(t.page.url()).searchParams.get('flow') === 'peer-rate', t.page.url());
 	same('and only that one is left', (await rows()).length, 1);
 	await t.page.fill('[aria-label="Find a flow"]', 'no such thing');
-	ok('none is said in words', await t.says('No flow is like that.'), await t.text());
+	ok('none is said in words', await t.says('No flow matches.'), await t.text());
 	await t.page.fill('[aria-label="Find a flow"]', '');
 	await t.says('11 of 11 flows');
 	await t.page.click('[aria-label="Flows, table"] thead >> text="frames"');
@@ -477,12 +477,12 @@ await part('records', async () => {
 	same('it sorts by keyboard too, by an order of its own', new URL(t.page.url()).searchParams.get('flowsort'), 'from');
 	ok('an interval says its balance', await t.says('5.05 MB in flows + 100 kB in remainders = 5.15 MB by its counter'), await t.text());
 	ok('and how many do', await t.says('of 30 intervals all balance, none says that something is missing'), await t.text());
-	ok('how long packets are held up: in shape', await t.says('in shape, half of them at once') && await t.says('in shape, 99 % ≤ 4.19 ms'), await t.text());
-	ok('and to the uplink', await t.says('host port to uplink, half ≤ 16.4 µs') && await t.says('host port to uplink, 99 % ≤ 32.8 µs'), await t.text());
-	await t.page.click('text="what to type for a proof"');
+	ok('how long packets are delayed: in shape', await t.says('in shape, 50 % at once') && await t.says('in shape, 99 % ≤ 4.19 ms'), await t.text());
+	ok('and to the uplink', await t.says('host port to uplink, 50 % ≤ 16.4 µs') && await t.says('host port to uplink, 99 % ≤ 32.8 µs'), await t.text());
+	await t.page.click('text="commands for a proof"');
 	ok('a proof is a command to type', await t.says('bwlimit-ctl flows intervals --peer log-collector --most 360 --json') && await t.says('bwlimit-ctl audit verify'), await t.text());
 	ok('one of them opens this peer in the newest interval to an auditor', await t.says(`bwlimit-ctl evidence open --interval ${scene.documents['flow-intervals'](new URLSearchParams()).intervals[0].sequence} --peer log-collector --write proof.json`), await t.text());
-	same('and the button says that it is open', await t.page.getAttribute('text="what to type for a proof"', 'aria-expanded'), 'true');
+	same('and the button says that it is open', await t.page.getAttribute('text="commands for a proof"', 'aria-expanded'), 'true');
 	await t.close();
 
 	const bad = scenes.theft();
@@ -519,7 +519,7 @@ await part('a peer', async () => {
 	const t = await open(browser, scenes.theft());
 	await t.page.click('text="log-collector"');
 	ok('one click from the node a peer says since when and how much', (await t.says('At its limit since 22:48 (42 min): 3.12 GB gone in that time.')) && (await t.says('760 MB more can go')), await t.text());
-	ok('what holds it is named, inner to outer', (await t.says('peer log-collector')) && (await t.says('zone external')) && (await t.says('node tray-7')));
+	ok('its limits are named, inner to outer', (await t.says('peer log-collector')) && (await t.says('zone external')) && (await t.says('node tray-7')));
 	ok('and what to type', (await t.says('bwlimit-ctl revoke log-collector')) && (await t.says('bwlimit-ctl grant log-collector rate 10mbit')));
 	await picture(t.page, 'page-peer');
 	await t.page.click('.chart summary');
@@ -583,7 +583,7 @@ await part('keys', async () => {
 	same('j j is at the second row', await at(), 'object-store');
 	await t.page.keyboard.press('k');
 	await t.page.keyboard.press('Enter');
-	ok('k and Enter open the first', await t.says('What holds it'));
+	ok('k and Enter open the first', await t.says('Its limits'));
 	await t.page.keyboard.press('Escape');
 	ok('Esc leads back', await t.says('Leaving now'));
 	await t.page.keyboard.press('/');
@@ -808,7 +808,7 @@ await part('the fleet', async () => {
 		const row = await one.page.evaluate((name) => [...document.querySelectorAll('.peers tbody tr')].find((r) => r.innerText.includes(name))?.innerText ?? '', tray);
 		const card = await one.page.evaluate(() => document.querySelector('.one-tray').innerText);
 		await one.close();
-		return [/\b(signed|unsigned|refused)\b/.exec(row)?.[0], card.includes('its status is signed'), card.includes('its status is not signed: its certificate’s word'), card.includes('its status is refused: what it said before is shown')];
+		return [/\b(signed|unsigned|refused)\b/.exec(row)?.[0], card.includes('its status is signed'), card.includes('its status is not signed: only its certificate vouches for it'), card.includes('its status is refused: an earlier one is shown')];
 	};
 	same('whose word the status of a tray is', [await word('tray-00064'), await word('tray-00063'), await word('tray-00062')],
 		[['signed', true, false, false], ['unsigned', false, true, false], ['refused', false, false, true]]);
@@ -817,8 +817,8 @@ await part('the fleet', async () => {
 await part('the fleet’s worst', async () => {
 	const t = await open(browser, scenes.fleet(), { query: '?label=rack%3D200' });
 	await t.page.click('.more-findings summary');
-	ok('certificates that end soon are, too', (await t.says('2 certificates end within 30 days')) && (await t.says('First that of tray-00000: in 12 d.')), await t.text());
-	ok('what widens is among what needs somebody', await t.says('No tray reads it before. policy/base widens: zone external: rate: 10mbit -> 50mbit, and more.'), await t.text());
+	ok('certificates that end soon are, too', (await t.says('2 certificates end within 30 days')) && (await t.says('The first is that of tray-00000: in 12 d.')), await t.text());
+	ok('what widens is among what needs somebody', await t.says('No tray reads it before that. policy/base widens: zone external: rate: 10mbit -> 50mbit, and more.'), await t.text());
 	const orders = await t.page.evaluate(() => Object.fromEntries([...document.querySelectorAll('.findings li')].map((li) => [li.querySelector('.what').lastElementChild.textContent, li.querySelector('code')?.textContent])));
 	same('who has an alarm may be revoked; who is late, or silent, is looked at', ['tray-00062', 'tray-00011', 'tray-00090'].map((x) => orders[x]),
 		['bwlimit-ctl --fleet revoke --tray tray-00062 --key YOUR.pem', 'bwlimit-ctl --fleet status --tray tray-00011', 'bwlimit-ctl --fleet status --tray tray-00090']);
@@ -831,7 +831,7 @@ await part('the fleet’s worst', async () => {
 	const exfil = dark.documents.exfil();
 	dark.documents.exfil = () => ({ ...exfil, exit_count: 0, curve_bytes: null, least_s: null });
 	const unknown = await open(browser, dark);
-	ok('of a fleet of which nothing is known, nothing is said to be shut', (await unknown.says('by tomorrow: – (the server gives no curve for it)')) && !(await unknown.text()).includes('no exit is open'), await unknown.text());
+	ok('of a fleet of which nothing is known, nothing is said to be shut', (await unknown.says('by tomorrow: – (the server has no curve for it)')) && !(await unknown.text()).includes('no exit is open'), await unknown.text());
 	await unknown.close();
 	const well = scenes['fleet-well']();
 	const of = well.documents['fleet-status'];
@@ -923,7 +923,7 @@ await part('cells', async () => {
 	ok('one that is scrolled into sight is of this frame, paused as well', await t.page.waitForFunction(([name, w]) => [...document.querySelectorAll('.peers tbody tr')].find((tr) => tr.querySelector('a').textContent === name).querySelector('.figure').textContent.startsWith(w), [far, words(0)], { timeout: 10_000 }).then(() => true, () => false), await figure(far), words(0));
 	await t.close();
 });
-const HOURS = [['theft', '', ['log-collector: sending at its limit, out of the site', 'The host sends with sources that are not its own']], ['theft', '?peer=log-collector', []], ['fleet', '', null]];
+const HOURS = [['theft', '', ['log-collector: sending at its limit, out of the site', 'The host sends from addresses that are not its own']], ['theft', '?peer=log-collector', []], ['fleet', '', null]];
 for (const [name, query, findings] of HOURS) {
 	await part(`hours ${name}`, async () => {
 		const scene = scenes[name]();
@@ -942,7 +942,7 @@ for (const [name, query, findings] of HOURS) {
 		const said = () => t.page.evaluate(() => [...document.querySelectorAll('.findings .what')].map((e) => e.lastElementChild.textContent));
 		let should = findings;
 		const settled = async () => {
-			const isSo = async (now) => (should ? JSON.stringify(now) === JSON.stringify(should) : !now.some((w) => w.includes('no answer')));
+			const isSo = async (now) => (should ? JSON.stringify(now) === JSON.stringify(should) : !now.some((w) => w.includes('bwlimit-web does not answer')));
 			for (let i = 0; i < 240 && !(await isSo(await said())); i++) {
 				await t.page.waitForTimeout(250);
 				await t.page.clock.runFor(2_000);

@@ -9,11 +9,11 @@ import type { Journal, N, Policy, S, Status } from './types';
 const LINES = 12;
 
 /** The journal has the times of closures by people; other closures have times of their own. null: no document has it. */
-const since = (at: S | undefined): string => (at ? `, since ${clock(at)}` : ', since when: not told');
+const since = (at: S | undefined): string => (at ? `, since ${clock(at)}` : ', since when is not known');
 const grant = (peer: string): string | null => typed`bwlimit-ctl grant ${peer} reason WHY`;
 
 const SWITCH: Record<string, [string, string]> = {
-	stopped: ['stop, by hand or by a sign of tampering', 'bwlimit-ctl stop --off'],
+	stopped: ['stopped, by hand or by a sign of tampering', 'bwlimit-ctl stop --off'],
 	closed: ['not opened since it was attached', 'bwlimit-load up'],
 	upgrading: ['an upgrade has not ended', 'bwlimit-load upgrade'],
 	unjudged: ['the journal was not yet compared with the TPM', 'systemctl status bwlimitd'],
@@ -25,31 +25,31 @@ export function closures(status: Status, journal: Journal | null, rows: Row[], p
 		all.push([what, words, tip, level, command]);
 	};
 	const by = SWITCH[status.stopped ? 'stopped' : status.switch];
-	if (by) add('everything', by[0] + (status.stopped ? since(journal?.stopped_at) : ''), by[1], 'Nothing passes, to nobody');
+	if (by) add('everything', by[0] + (status.stopped ? since(journal?.stopped_at) : ''), by[1], 'Nothing passes to any peer');
 	if (!status.policy_in_force) add('everything', 'no policy is in force', 'bwlimit-ctl policy apply /etc/bwlimit/policy.yaml');
 	if (status.clamped) add('every grant', `held at its floor${since(journal?.clamped_at)}`, 'bwlimit-ctl heartbeat --lift');
 	const lease = status.lease;
-	if (lease?.state === 'ended' || lease?.state === 'never') add('every grant', lease.state === 'never' ? 'there was never a lease' : `the lease has ended ${until(lease.ends_in_s)}`, 'bwlimit-ctl lease renew');
+	if (lease?.state === 'ended' || lease?.state === 'never') add('every grant', lease.state === 'never' ? 'there was never a lease' : `the lease ended ${until(lease.ends_in_s)}`, 'bwlimit-ctl lease renew');
 	else if (!status.clamped && status.policy_in_force && policy && status.heartbeat_ends_in_s !== null && status.heartbeat_ends_in_s <= 0)
 		add('every grant', `bwlimitd is silent, for ${span(status.heartbeat_ends_in_s)}`, 'systemctl restart bwlimitd');
 	const at = new Map((journal?.closures ?? []).map((c) => [c.peer, c.closed_at]));
 	const revoked = new Set([...rows.filter((r) => r.state === 'revoked').map((r) => r.peer), ...(journal?.peer_names ?? [])]);
-	for (const peer of revoked) add(peer, `revoked${since(at.get(peer))}`, grant(peer), rows.some((r) => r.peer === peer) ? '' : 'Not in the policy: whoever comes with its addresses is closed');
+	for (const peer of revoked) add(peer, `revoked${since(at.get(peer))}`, grant(peer), rows.some((r) => r.peer === peer) ? '' : 'Not in the policy: any peer with its addresses is closed');
 	for (const r of rows) {
-		if (r.state === 'expired') add(r.peer, `its grant has ended ${until(r.expires)}`, grant(r.peer), '', 'today');
+		if (r.state === 'expired') add(r.peer, `its grant ended ${until(r.expires)}`, grant(r.peer), '', 'today');
 		else if (r.state === 'no-grant') add(r.peer, 'the policy grants it nothing', grant(r.peer), '', '');
-		else if (r.sa === 'down') add(r.peer, 'no SA: nothing passes, nor in the clear', 'bwlimit-ctl ipsec status');
+		else if (r.sa === 'down') add(r.peer, 'no SA: nothing passes, not even in the clear', 'bwlimit-ctl ipsec status');
 	}
 	// If there are names, the prefixes are theirs. If there are none, the journal is from before journals had names, or closes everything.
 	if (revoked.size === 0 && journal?.prefixes.length) add(journal.prefixes.slice(0, 3).join(', '), `closed, ${journal.prefixes.length} prefix${journal.prefixes.length === 1 ? '' : 'es'}`, 'bwlimit-ctl journal show');
-	return cut(all, 'the filter “closed” of the peers has them');
+	return cut(all, 'use the filter “closed” of the peers');
 }
 
 /** Limits that people lowered: they hold over a reboot, even if the file has higher ones. */
 export function lowered(journal: Journal | null): Fact[] {
 	const of = journal?.limits ?? [];
 	return of.length === 0 ? [] : [['limits set by hand', of.slice(0, 3).map((l) => l.peer ?? `zone ${l.zone}`).join(', ') + (of.length > 3 ? ` and ${of.length - 3} more` : ''),
-		'They hold over a reboot, the lower of file and journal: bwlimit-ctl journal show; a policy that is applied by hand raises them', '', null]];
+		'They hold over a reboot; the lower of file and journal applies: bwlimit-ctl journal show. A policy that is applied by hand raises them', '', null]];
 }
 
 interface End { s: number; what: string; words: string; tip: string; command?: string | null }
@@ -60,14 +60,14 @@ export function ends(status: Status | null, rows: Row[], policy: Policy | null):
 	for (const r of rows) if (r.expires != null && r.expires > 0) all.push({ s: r.expires, what: r.peer, words: `grant ends ${until(r.expires)}`, tip: 'Then it falls to its floor' });
 	const lease = status?.lease;
 	if (lease?.ends_in_s != null && lease.ends_in_s > 0) all.push({ s: lease.ends_in_s, what: 'lease', words: `${lease.state}, ends ${until(lease.ends_in_s)}`, tip: 'Then every peer falls to its floor: bwlimit-ctl lease show' });
-	if (status?.returns_in_s != null) all.push({ s: status.returns_in_s, what: 'policy on trial', words: `the one before returns ${until(status.returns_in_s)}`, tip: '', command: 'bwlimit-ctl policy confirm' });
+	if (status?.returns_in_s != null) all.push({ s: status.returns_in_s, what: 'policy on trial', words: `the previous one returns ${until(status.returns_in_s)}`, tip: '', command: 'bwlimit-ctl policy confirm' });
 	const facts = cut(all.sort((a, b) => a.s - b.s).map((e): Fact => [e.what, e.words, e.tip, e.s < DAY && e.what !== 'lease' ? 'today' : '', e.command ?? null]), 'sort the peers by “ends”');
-	if (status && !lease) facts.push(['lease', 'none asked for', 'The policy asks for none', '', null]);
+	if (status && !lease) facts.push(['lease', 'not required', 'The policy requires none', '', null]);
 	const beat: N = policy?.heartbeat_s ?? null;
 	if (status) facts.push(['heartbeat', beat === null ? '–' : until(status.heartbeat_ends_in_s), 'When grants fall to their floors if bwlimitd stays silent, from the maps', '', null]);
 	if (policy?.peers.some((p) => p.path !== 'clear'))
-		facts.push(['certificates of IPsec', '– (root: charon has them)', 'No document that is served has their ends', '', 'swanctl --list-certs']);
-	facts.push(['certificate of bwlimit-sync', '– (where it runs)', 'No document that is served has its end', '', 'openssl x509 -enddate -noout -in /etc/bwlimit/sync/cert.pem']);
+		facts.push(['certificates of IPsec', '– (root: charon has them)', 'No document that is served says when they end', '', 'swanctl --list-certs']);
+	facts.push(['certificate of bwlimit-sync', '– (where it runs)', 'No document that is served says when it ends', '', 'openssl x509 -enddate -noout -in /etc/bwlimit/sync/cert.pem']);
 	return facts;
 }
 

@@ -58,25 +58,25 @@ function ofStatus(s: Status, policy: Policy | null): Finding[] {
 		f.push({ key, level, what, means, command: cmd, since });
 	};
 	if (s.stopped || s.switch === 'stopped')
-		add('stop', 'now', 'Closed by stop', 'Nothing passes, to nobody, until somebody opens it. Look first at what closed it: the log below.',
+		add('stop', 'now', 'Closed by stop', 'Nothing passes to any peer until somebody opens it. First look at what closed it: the log below.',
 			'bwlimit-ctl stop --off');
 	else if (s.switch === 'upgrading')
 		add('stop', 'now', 'An upgrade has not ended', 'Nothing passes while programs are replaced.', 'bwlimit-load upgrade');
 	else if (s.switch === 'closed')
 		add('stop', 'now', 'Not opened since it was attached', 'Nothing passes.', 'bwlimit-load up');
 	else if (s.switch === 'unjudged')
-		add('stop', 'now', 'The journal was not yet compared with the TPM', 'Nothing passes until bwlimitd has.', 'systemctl status bwlimitd');
+		add('stop', 'now', 'The journal was not yet compared with the TPM', 'Nothing passes until bwlimitd has compared them.', 'systemctl status bwlimitd');
 	if (!s.policy_in_force)
-		add('policy', 'now', 'No policy is in force', 'Nothing passes: what nobody granted is dropped.', 'bwlimit-ctl policy apply /etc/bwlimit/policy.yaml');
+		add('policy', 'now', 'No policy is in force', 'Nothing passes: what is not granted is dropped.', 'bwlimit-ctl policy apply /etc/bwlimit/policy.yaml');
 	if (s.drill) add('drill', 'now', 'These are the maps of a test', 'Attached with --drill: what is closed here does not stay closed.', 'bwlimit-load detach');
 	for (const port of s.ports) {
 		for (const p of port.programs) {
 			if (!p.attached)
-				add(`program ${port.port} ${p.program}`, 'now', `${p.program} is not on ${port.port}`, 'What it refused may pass.', 'bwlimit-load verify');
+				add(`program ${port.port} ${p.program}`, 'now', `${p.program} is not on ${port.port}`, 'What it would refuse may pass.', 'bwlimit-load verify');
 			else if (p.fallback)
 				add(`program ${port.port} ${p.program}`, 'note', `${p.program} on ${port.port} fell back`, p.fallback, 'bwlimit-load verify');
 		}
-		if (!port.present) add(`port ${port.port}`, 'now', `Port ${port.port} is gone`, 'Its device is not there.', 'bwlimit-load status');
+		if (!port.present) add(`port ${port.port}`, 'now', `Port ${port.port} is gone`, 'Its device does not exist.', 'bwlimit-load status');
 	}
 	const beats = s.heartbeat_ends_in_s;
 	// A clamp or a lease also puts grants at their floors, and a lease may end sooner than the heartbeat: then bwlimitd need not be silent.
@@ -87,21 +87,21 @@ function ofStatus(s: Status, policy: Policy | null): Finding[] {
 			add('heartbeat', 'now', 'bwlimitd is silent: grants have ended', 'Every peer is at its floor. Limits hold: they are in the kernel.',
 				'systemctl restart bwlimitd', beats == null ? null : `for ${span(beats)}`);
 		else if (beats < policy.heartbeat_s / 2)
-			add('heartbeat', 'now', 'bwlimitd says nothing', `Grants end ${until(beats)}, if it stays so. Limits hold: they are in the kernel.`,
+			add('heartbeat', 'now', 'bwlimitd sends no heartbeat', `Grants end ${until(beats)}, unless it sends one. Limits hold: they are in the kernel.`,
 				'systemctl status bwlimitd');
 	}
-	if (s.clamped) add('clamped', 'now', 'Every grant is held at its floor', 'A sign of tampering, or somebody, asked for it.', 'bwlimit-ctl heartbeat --lift');
+	if (s.clamped) add('clamped', 'now', 'Every grant is held at its floor', 'By a sign of tampering, or by hand.', 'bwlimit-ctl heartbeat --lift');
 	if (s.returns_in_s != null)
-		add('trial', 'today', 'A policy is on trial', `The one before it returns ${until(s.returns_in_s)}, unless it is confirmed.`, 'bwlimit-ctl policy confirm');
+		add('trial', 'today', 'A policy is on trial', `The previous one returns ${until(s.returns_in_s)}, unless this one is confirmed.`, 'bwlimit-ctl policy confirm');
 	if (!s.clock_synchronised)
-		add('clock', 'today', 'The DPU’s clock is not synchronised', 'Until it is, no signed time is believed, nor an “until:” of a policy. Grants do not last longer for it: they end by the kernel’s own clock.',
+		add('clock', 'today', 'The DPU’s clock is not synchronised', 'Until it is, neither signed times nor an “until:” of a policy are trusted. Grants do not last longer because of this: they end by the kernel’s own clock.',
 			'chronyc tracking');
 	if (s.journal.state === 'missing' || s.journal.state === 'cut')
 		add('journal', 'now', `The journal of closures is ${s.journal.state}`, s.journal.why ?? 'What was closed may not stay closed.', 'bwlimit-ctl journal show');
 	if (s.desired.state === 'damaged')
-		add('desired', 'now', 'The accepted policy is damaged', s.desired.why ?? 'bwlimitd has no policy to keep to.', 'systemctl status bwlimitd');
+		add('desired', 'now', 'The accepted policy is damaged', s.desired.why ?? 'bwlimitd has no policy to keep in force.', 'systemctl status bwlimitd');
 	if (s.desired.refused)
-		add('desired', 'today', 'A desired policy was refused', s.desired.why ?? 'The one before it stays in force.', 'journalctl -u bwlimitd');
+		add('desired', 'today', 'A desired policy was refused', s.desired.why ?? 'The previous one stays in force.', 'journalctl -u bwlimitd');
 	if (s.lease && ended)
 		add('lease', 'now', s.lease.state === 'never' ? 'There was never a lease' : 'The lease has ended', 'Every peer is at its floor.', 'bwlimit-ctl lease renew',
 			s.lease.ends_in_s == null ? null : `for ${span(s.lease.ends_in_s)}`);
@@ -135,11 +135,11 @@ function ofPeer(r: Row): Finding[] {
 			? `${bytes(r.run.bytes)} gone since ${clock(r.run.since)}${r.run.longer ? ' or earlier' : ''}${r.used != null && r.used > 1.02 * r.run.bytes ? `, ${bytes(r.used)} of its ${bytes(r.volume)} used` : ''}`
 			: `${bytes(r.used)} of its volume gone`;
 		const left = r.volume != null && r.used != null ? Math.max(0, r.volume - r.used) : null;
-		const then = left == null ? `It has no volume: only ${OF[r.limitOf]} holds it.` : left === 0
-			? `Its volume of ${bytes(r.volume)} is spent: nothing more leaves${r.window ? ' but what ages out of the window' : ''}.`
+		const then = left == null ? `It has no volume: only ${OF[r.limitOf]} limits it.` : left === 0
+			? `Its volume of ${bytes(r.volume)} is spent: nothing more leaves${r.window ? ' until older use ages out of the window' : ''}.`
 			: `${bytes(left)} more can go${r.now ? `, in ${span((8 * left) / r.now)}` : '; at this second it sends nothing'}.`;
-		f.push({ key: `theft ${r.peer}`, level: 'now', what: left === 0 ? `${r.peer}: goes on sending, its volume is spent` : `${r.peer}: sending ${nearWords(r)}, out of the site`,
-			since: r.run ? `for ${span(r.run.seconds)}` : null, means: `${gone}. ${then} A theft, or a job that nobody announced.`, command: revoke(), peer: r.peer, gone: r.run?.bytes ?? r.used ?? 0 });
+		f.push({ key: `theft ${r.peer}`, level: 'now', what: left === 0 ? `${r.peer}: still sending, its volume is spent` : `${r.peer}: sending ${nearWords(r)}, out of the site`,
+			since: r.run ? `for ${span(r.run.seconds)}` : null, means: `${gone}. ${then} A theft, or an unannounced job.`, command: revoke(), peer: r.peer, gone: r.run?.bytes ?? r.used ?? 0 });
 	} else if (r.atLimit && sends(r) && r.state === 'live') {
 		f.push({ key: `limit ${r.peer}`, level: 'today', what: `${r.peer} is at its limit`, since: r.run ? `for ${span(r.run.seconds)}` : null,
 			means: r.why === 'peer-volume' ? `Its volume of ${bytes(r.volume)} is spent.`
@@ -148,15 +148,15 @@ function ofPeer(r: Row): Finding[] {
 	}
 	else if (r.exit && mostUsed(r) && r.state === 'live')
 		f.push({ key: `volume ${r.peer}`, level: 'today', what: `${r.peer}: most of its volume is used`, since: r.slow ? `for ${span(r.slow.seconds)}` : null,
-			means: `${bytes(r.used)} of ${bytes(r.volume)}${r.window ? ` per ${span(r.window)}` : ''} gone${r.slow ? `, without a pause since ${clock(r.slow.since)}${r.slow.longer ? ' or earlier' : ''}` : ''}${r.now ? `; ${bytes(Math.max(0, r.volume! - r.used!))} more can go, in ${span((8 * Math.max(0, r.volume! - r.used!)) / r.now)}. Below its rate: perhaps a patient theft` : '; it sends nothing now'}.`,
+			means: `${bytes(r.used)} of ${bytes(r.volume)}${r.window ? ` per ${span(r.window)}` : ''} gone${r.slow ? `, without a pause since ${clock(r.slow.since)}${r.slow.longer ? ' or earlier' : ''}` : ''}${r.now ? `; ${bytes(Math.max(0, r.volume! - r.used!))} more can go, in ${span((8 * Math.max(0, r.volume! - r.used!)) / r.now)}. Below its rate: perhaps a slow theft` : '; it sends nothing now'}.`,
 			command: revoke(), peer: r.peer });
 	if (r.unlimited)
-		f.push({ key: `unlimited ${r.peer}`, level: r.unlimited === 'all' ? 'now' : 'today', what: `${r.peer} leaves without a limit${r.unlimited === 'all' ? '' : ' of its own'}`, since: null,
-			means: r.unlimited === 'all' ? 'An exit with neither rate nor volume, in no zone that has one: what goes there is only counted.'
-				: 'An exit with neither rate nor volume: only its zone or this node holds it.', command: typed`bwlimit-ctl grant ${r.peer} rate 10mbit volume 1gb per 1d for 1d reason WHY`, peer: r.peer });
+		f.push({ key: `unlimited ${r.peer}`, level: r.unlimited === 'all' ? 'now' : 'today', what: `${r.peer} has no limit${r.unlimited === 'all' ? '' : ' of its own'}`, since: null,
+			means: r.unlimited === 'all' ? 'An exit with neither rate nor volume, and no limit of a zone or of this node: what goes there is only counted.'
+				: 'An exit with neither rate nor volume: only its zone or this node limits it.', command: typed`bwlimit-ctl grant ${r.peer} rate 10mbit volume 1gb per 1d for 1d reason WHY`, peer: r.peer });
 	if (r.sa === 'down')
 		f.push({ key: `sa ${r.peer}`, level: 'now', what: `${r.peer} has no SA`, since: null,
-			means: 'It must be encrypted and is not: nothing passes to it, nor in the clear.', command: 'bwlimit-ctl ipsec status', peer: r.peer });
+			means: 'It must be encrypted, and has no SA: nothing passes to it, not even in the clear.', command: 'bwlimit-ctl ipsec status', peer: r.peer });
 	if (r.state === 'expired')
 		f.push({ key: `expired ${r.peer}`, level: 'today', what: `${r.peer}: its grant has expired`, since: `for ${span(r.expires)}`, means: 'Nothing passes above its floor.',
 			command: grantAgain(r.peer), peer: r.peer });
@@ -175,8 +175,8 @@ const grantAgain = (peer: string): string | null => typed`bwlimit-ctl grant ${pe
 const SUSPICIOUS: Record<string, [string, string]> = {
 	'tunnel-source': ['A peer’s DPU breaks its promise', 'Packets came through an SA from a source that is not that peer.'],
 	'no-sa': ['Packets to an encrypted peer had no SA', 'Dropped: nothing leaves in the clear.'],
-	gate: ['The last gate refused packets', 'Something tried to leave that was not charged, or in the clear.'],
-	'source-address': ['The host sends with sources that are not its own', 'Dropped. A wrong configuration, or somebody who tries.'],
+	gate: ['The last gate refused packets', 'Something tried to leave without being charged, or in the clear.'],
+	'source-address': ['The host sends from addresses that are not its own', 'Dropped. A wrong configuration, or an attempt to evade limits.'],
 };
 
 function ofReasons(reasons: Reason[]): Finding[] {
@@ -229,8 +229,8 @@ function ofVerifyAge(f: Facts): Finding[] {
 	const old = f.verify !== null && (f.verifyAge === null || f.verifyAge > VERIFY_OLD_MS);
 	if (!old && f.verifyWhy === null) return [];
 	const age = f.verifyAge === null ? null : span(Math.floor(f.verifyAge / 1000));
-	return [{ key: 'verify-old', level: 'today', what: old ? 'Nobody has verified the promises lately' : 'verify cannot be read', since: f.verify && age ? `for ${age}` : null,
-		means: `${f.verifyWhy ? `${f.verifyWhy}. ` : ''}${f.verify ? 'What it found then says nothing of now.' : 'Whether every promise is in force is not known.'} A timer should verify each five minutes.`,
+	return [{ key: 'verify-old', level: 'today', what: old ? 'The promises have not been verified lately' : 'verify cannot be read', since: f.verify && age ? `for ${age}` : null,
+		means: `${f.verifyWhy ? `${f.verifyWhy}. ` : ''}${f.verify ? 'The last result says nothing about the present.' : 'It is not known whether every promise holds.'} A timer should verify every five minutes.`,
 		command: 'systemctl status bwlimit-verify.timer' }];
 }
 
@@ -238,30 +238,30 @@ export function findings(f: Facts): Finding[] {
 	const all: Finding[] = [];
 	if (f.unread)
 		all.push({ key: 'unread', level: 'now', what: f.unread.text, since: null,
-			means: 'What you see is old. Limits hold without daemons: they are in the kernel. Grants end where the heartbeat stays away.',
+			means: 'What you see is old. Limits hold without daemons: they are in the kernel. Grants end if the heartbeat stops.',
 			command: order(f.unread.todo) ?? 'systemctl status bwlimitd' });
 	if (f.broken !== null && f.broken > BROKEN_MS)
 		all.push({ key: 'stream', level: 'now', what: 'The stream of numbers is closed', since: `for ${span(Math.floor(f.broken / 1000))}`,
-			means: 'What moves here stands still: bwlimit-web is gone, or has 32 streams already. Limits hold without it: they are in the kernel.', command: 'systemctl status bwlimit-web' });
+			means: 'The numbers here are not updated: bwlimit-web is gone, or already has 32 streams. Limits hold without it: they are in the kernel.', command: 'systemctl status bwlimit-web' });
 	if (f.status) all.push(...ofStatus(f.status, f.policy));
 	// If no policy is in force there is none to read; a line above says that.
 	if (f.policyWhy !== null && f.status?.policy_in_force !== false)
 		all.push({ key: 'no-exits', level: 'now', what: 'The policy cannot be read: exits are not known', since: null,
-			means: `${f.policyWhy}. ${f.policy ? 'What this page calls an exit is of the policy it read before.' : 'Every peer counts as an exit here until it can be read.'}`, command: 'bwlimit-ctl policy show' });
+			means: `${f.policyWhy}. ${f.policy ? 'Exits are those of the policy that was read before.' : 'Every peer counts as an exit here until it can be read.'}`, command: 'bwlimit-ctl policy show' });
 	all.push(...ofSigns(f.log ?? []));
 	all.push(...ofVerify(f.verify?.checks ?? [], all), ...ofVerifyAge(f));
 	for (const r of f.rows) all.push(...ofPeer(r));
 	for (const peer of f.ipsec?.without_sa ?? [])
 		if (!all.some((a) => a.key === `sa ${peer}`))
-			all.push({ key: `sa ${peer}`, level: 'now', what: `${peer} has no SA`, since: null, means: 'charon knows it and has none: nothing passes to it.',
+			all.push({ key: `sa ${peer}`, level: 'now', what: `${peer} has no SA`, since: null, means: 'charon knows the peer and has no SA: nothing passes to it.',
 				command: 'bwlimit-ctl ipsec status', peer });
 	if (f.reasons) all.push(...ofReasons(f.reasons));
 	if (f.skew != null && Math.abs(f.skew) > 5)
 		all.push({ key: 'skew', level: 'today', what: `The DPU’s clock and yours differ by ${span(f.skew)}`, since: null,
-			means: `${f.status?.clock_synchronised ? 'The DPU’s is synchronised: look at yours.' : 'The DPU does not know its own to be right.'} Times of day on this page are the DPU’s.`,
+			means: `${f.status?.clock_synchronised ? 'The DPU’s is synchronised: check yours.' : 'The DPU’s is not synchronised.'} Times of day on this page are the DPU’s.`,
 			command: 'chronyc tracking' });
 	if (f.status && f.api && !f.api.documents.includes('verify'))
-		all.push({ key: 'unverified', level: 'note', what: 'Not verified by this page', since: null, means: 'Its server does not serve verify: on the DPU, as root, you can ask for it.',
+		all.push({ key: 'unverified', level: 'note', what: 'Not verified by this page', since: null, means: 'Its server does not serve verify: run it on the DPU, as root.',
 			command: 'bwlimit-load verify' });
 	return all.sort((a, b) => RANK[a.level] - RANK[b.level]);
 }
@@ -274,7 +274,7 @@ export function verdict(list: Finding[], verified: boolean): { level: Level | 'w
 	const thefts = list.filter((f) => f.gone !== undefined);
 	const together = thefts.length > 1 ? ` · ${thefts.length} peers together: ${bytes(thefts.reduce((n, f) => n + (f.gone ?? 0), 0))} gone` : '';
 	if (now) return { level: 'now', words: `${things(now)} need${now === 1 ? 's' : ''} you now${today ? `, ${today} today` : ''}${together}` };
-	const promises = verified ? 'All promises hold' : 'Nothing speaks against the promises; not verified';
+	const promises = verified ? 'All promises hold' : 'No sign of a broken promise; not verified';
 	return today ? { level: 'today', words: `${promises} · ${things(today)} need${today === 1 ? 's' : ''} you today` } : { level: verified ? 'well' : 'note', words: promises };
 }
 

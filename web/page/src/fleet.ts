@@ -31,7 +31,7 @@ function trayWhy(t: Tray): string {
 	const words = [
 		t.alive ? '' : 'not alive',
 		t.alarm_count ? `${t.alarm_count} alarm${t.alarm_count === 1 ? '' : 's'}` : '',
-		t.fresh === false ? 'signed time is old: its clock, or its link' : '',
+		t.fresh === false ? 'signed time is old: check its clock and its link' : '',
 		t.closed_count ? `${t.closed_count} closed` : '',
 		t.late ? `not acknowledged: has version ${t.policy_version}` : '',
 		t.why ?? '',
@@ -40,7 +40,7 @@ function trayWhy(t: Tray): string {
 }
 
 /** Who vouches for its status. */
-const trayWord = (t: Tray): string => ({ signed: 'its status is signed', unsigned: 'its status is not signed: its certificate’s word', refused: 'its status is refused: what it said before is shown', unjudged: 'nobody can judge its status: enrol it anew', late: 'its status is late: somebody holds it back, or a clock is wrong' })[t.status_signature ?? ''] ?? 'no status is known';
+const trayWord = (t: Tray): string => ({ signed: 'its status is signed', unsigned: 'its status is not signed: only its certificate vouches for it', refused: 'its status is refused: an earlier one is shown', unjudged: 'its status cannot be judged: enrol it again', late: 'its status is late: it is held back, or a clock is wrong' })[t.status_signature ?? ''] ?? 'no status is known';
 
 const usedShare = (s: Sum): number | null => (s.volume_bytes && s.used_bytes !== null ? s.used_bytes / s.volume_bytes : null);
 /** A tray that is late, old or closed is looked at first; a tray with an alarm loses its grants. */
@@ -59,8 +59,8 @@ export class FleetPage implements View {
 	private readonly sums: Table<Sum>;
 	private readonly trays: Table<Tray>;
 	private readonly paging = h('nav', { class: 'filters paging', 'aria-label': 'Pages of trays' });
-	private readonly pages = { back: h('a', {}, '← before'), words: h('span'), next: h('a', {}, 'next →') };
-	private readonly label = h('input', { type: 'search', id: 'find', 'aria-label': 'Only trays with this label, as rack=7', placeholder: 'label, as rack=7 /', autocomplete: 'off', spellcheck: 'false' });
+	private readonly pages = { back: h('a', {}, '← previous'), words: h('span'), next: h('a', {}, 'next →') };
+	private readonly label = h('input', { type: 'search', id: 'find', 'aria-label': 'Only trays with this label, such as rack=7', placeholder: 'label, such as rack=7 /', autocomplete: 'off', spellcheck: 'false' });
 	private readonly group = h('select', { 'aria-label': 'Group the rows shown', id: 'group', onchange: () => go({ group: this.group.value, fold: '' }) });
 	private readonly rollouts = new RolloutsPanel();
 	private readonly pending = new PendingPanel();
@@ -103,7 +103,7 @@ export class FleetPage implements View {
 				return { key: value || '-', title: value || `no ${by}`, words: 'of the rows shown' };
 			},
 			level: (t) => trayLevel(t),
-			empty: 'No tray is like that.',
+			empty: 'No tray matches.',
 			columns: [
 				{ id: 'tray', title: 'Tray', width: 'm', sort: (t) => t.tray, text: (t) => t.tray, draw: (c, t) => rowLink(c, t.tray, link({ tray: t.tray }), trayLevel(t)) },
 				{ id: 'labels', title: 'labels', width: 'm', text: (t) => t.labels.join(' ') || DASH },
@@ -111,7 +111,7 @@ export class FleetPage implements View {
 				{ id: 'rate', title: 'now', figures: true, width: 's', sort: (t) => t.passed_bits_per_second, text: (t) => rate(t.passed_bits_per_second) },
 				{ id: 'drops', title: 'refused', figures: true, width: 's', sort: (t) => t.dropped_bits_per_second, text: (t) => rate(t.dropped_bits_per_second) },
 				{ id: 'heard', title: 'heard ago', figures: true, width: 's', text: (t) => (t.heard_ago_s === null ? DASH : span(Math.floor(t.heard_ago_s))), tip: 'Since the tray last answered the controller' },
-				{ id: 'signature', title: 'status', width: 's', text: (t) => t.status_signature ?? DASH, tip: 'What it says of itself: signed by the key that its enrolment names, or not; refused, late, or nobody can judge it' },
+				{ id: 'signature', title: 'status', width: 's', text: (t) => t.status_signature ?? DASH, tip: 'Its own status: signed by the key that its enrolment names, or unsigned; refused, late, or unjudged if it cannot be judged' },
 				{ id: 'why', title: 'what is wrong', text: (t) => trayWhy(t) },
 			],
 		});
@@ -155,8 +155,8 @@ export class FleetPage implements View {
 			const list = this.findings(worst, error, pending);
 			this.needs.set(list, fleetVerdict(list));
 		} else {
-			this.needs.set(error ? [{ key: 'none', level: 'now', what: error.text, since: null, means: 'The controller cannot say how its trays are.', command: order(error.todo) }] : [],
-				error ? { level: 'now', words: 'Nothing is known of this fleet' } : { level: 'note', words: 'Loading' });
+			this.needs.set(error ? [{ key: 'none', level: 'now', what: error.text, since: null, means: 'The controller does not report the state of its trays.', command: order(error.todo) }] : [],
+				error ? { level: 'now', words: 'Nothing is known about this fleet' } : { level: 'note', words: 'Loading' });
 		}
 		this.exfil.set(s.get<Exfil>(EXFIL), s, EXFIL);
 		for (const [e, ...paths] of [[this.leaving.closest('section'), this.statusPath(), 'fleet-history'], [this.trays.element, this.statusPath()], [this.sums.element, this.statusPath()],
@@ -176,33 +176,33 @@ export class FleetPage implements View {
 		const add = (key: string, level: Finding['level'], what: string, means: string, cmd: string | null, since: string | null = null): void => {
 			list.push({ key, level, what, means, command: cmd, since });
 		};
-		if (error) add('unread', 'now', error.text, 'What you see of the trays is old. Each keeps its limits without the controller; leases run out by themselves.', order(error.todo) ?? 'systemctl status bwlimit-controller');
+		if (error) add('unread', 'now', error.text, 'What you see of the trays is old. Each keeps its limits without the controller; leases end by themselves.', order(error.todo) ?? 'systemctl status bwlimit-controller');
 		const dead = f.tray_count - f.alive_count;
-		if (dead > 0) add('dead', 'now', `${count(dead)} tray${dead === 1 ? ' is' : 's are'} not alive`, 'Off, cut off, or in somebody’s hands. Its leases run out by themselves.', 'bwlimit-ctl --fleet trays');
+		if (dead > 0) add('dead', 'now', `${count(dead)} tray${dead === 1 ? ' is' : 's are'} not alive`, 'Switched off, disconnected or stolen. Leases end by themselves.', 'bwlimit-ctl --fleet trays');
 		const mute = f.alive_count - f.heard_count;
-		if (mute > 0) add('mute', 'today', `${count(mute)} answer${mute === 1 ? 's' : ''} nothing`, 'Alive in the store, and silent for three minutes: their numbers are missing in every sum.', 'bwlimit-ctl --fleet status');
+		if (mute > 0) add('mute', 'today', `${count(mute)} tray${mute === 1 ? ' does' : 's do'} not answer`, 'Alive in the store, but silent for three minutes: their numbers are missing in every sum.', 'bwlimit-ctl --fleet status');
 		list.push(...lackFindings(this.store.get<FleetClosures>('fleet-closures')?.unacknowledged ?? []));
 		const rollouts = this.store.get<FleetRollouts>('fleet-rollouts')?.rollouts ?? [];
 		list.push(...rolloutFindings(rollouts, new Date()));
 		const wide = pending.find((p) => p.widens);
 		if (pending.length) add('pending', 'today', `${pending.length} document${pending.length === 1 ? '' : 's'} wait${pending.length === 1 ? 's' : ''} for a signature`,
-			`No tray reads it before.${wide ? ` ${wide.document} widens: ${wide.widenings[0]}${(wide.widening_count ?? 0) > 1 ? ', and more' : ''}.` : ''}`, 'bwlimit-ctl --fleet pending');
+			`No tray reads it before that.${wide ? ` ${wide.document} widens: ${wide.widenings[0]}${(wide.widening_count ?? 0) > 1 ? ', and more' : ''}.` : ''}`, 'bwlimit-ctl --fleet pending');
 		if (f.ending_certificate_count > 0) {
 			const left = f.first_certificate_ends_in_s;
 			add('certificates', left !== null && left < 3 * 86400 ? 'now' : 'today', `${count(f.ending_certificate_count)} certificate${f.ending_certificate_count === 1 ? ' ends' : 's end'} within 30 days`,
-				`First that of ${f.first_certificate_tray ?? DASH}: ${left !== null && left < 0 ? 'it has ended' : `in ${span(left)}`}. Without one its tray is asked nothing; the store may take the same one.`, null);
+				`The first is that of ${f.first_certificate_tray ?? DASH}: ${left !== null && left < 0 ? 'it has ended' : `in ${span(left)}`}. A tray without one is not asked for its numbers; it may use the same one for the store.`, null);
 		}
 		// While it still goes out in stages, trays that it has not reached yet are expected.
 		const going = rollouts.some((r) => r.phase === 'going');
 		if (f.late_count > 0) add('late', going ? 'note' : 'today', `${count(f.late_count)} of ${count(f.tray_count)} have an older version of their policy`,
-			going ? 'One goes out in stages: not all of them have been reached yet.' : 'None goes out in stages: they have not taken it, or another tray says more than it has.', 'bwlimit-ctl --fleet status --sort worst');
+			going ? 'A policy is rolled out in stages: not all trays have been reached yet.' : 'No policy is rolled out in stages: they have not taken it, or another tray reports a newer version than it has.', 'bwlimit-ctl --fleet status --sort worst');
 		for (const t of f.trays) {
 			const level = trayLevel({ ...t, late: false });
 			if (t.alive && (level === 'now' || level === 'today'))
 				add(`tray ${t.tray}`, level, t.tray, trayWhy(t), level === 'now' ? revokeTray(t) : lookAt(t));
 		}
 		for (const z of f.sums.filter((x) => x.group_kind === 'zone' && (usedShare(x) ?? 0) > 0.8))
-			add(`zone ${z.group}`, 'today', `zone ${z.group}: ${percent(usedShare(z))} of its volume is used`, `Most by ${z.worst_tray ?? DASH}.`,
+			add(`zone ${z.group}`, 'today', `zone ${z.group}: ${percent(usedShare(z))} of its volume is used`, `Used most by ${z.worst_tray ?? DASH}.`,
 				typed`bwlimit-ctl --fleet revoke --all --zone ${z.group} --key YOUR.pem`);
 		const rank = { now: 0, today: 1, note: 2 };
 		return list.sort((a, b) => rank[a.level] - rank[b.level]);
@@ -214,7 +214,7 @@ export class FleetPage implements View {
 		text(this.alive, f ? `${count(f.alive_count)} of ${count(f.tray_count)} trays alive, ${count(f.heard_count)} answered; refused now: ${rate(all?.dropped_bits_per_second)}` : '');
 		const hist = this.store.get<History>('fleet-history');
 		this.chart.set((hist?.points ?? []).map((p) => ({ time: Date.parse(p.time) / 1000, bits: p.sent_bits_per_second, refused: (8 * p.sent_dropped_bytes) / (hist?.step_s ?? 60) })), null,
-			hist ? `to all peers, contained ones too; a point is ${span(hist.step_s)}` : this.store.error('fleet-history')?.text ?? 'not known yet');
+			hist ? `to all peers, including contained ones; a point is ${span(hist.step_s)}` : this.store.error('fleet-history')?.text ?? 'not known yet');
 	}
 
 	private drawTrays(f: FleetStatus | null): void {
@@ -258,11 +258,11 @@ export class FleetPage implements View {
 	private drawVersions(f: FleetStatus | null, rows: Tray[]): void {
 		const lines: Fact[] = [];
 		if (f) {
-			for (const p of f.policies.slice(0, 4)) lines.push([`${p.policy_name} ${p.policy_version}`, `in force on ${count(p.tray_count)} of ${count(f.tray_count)} trays`, 'As trays say themselves', '']);
+			for (const p of f.policies.slice(0, 4)) lines.push([`${p.policy_name} ${p.policy_version}`, `in force on ${count(p.tray_count)} of ${count(f.tray_count)} trays`, 'As the trays report', '']);
 			if (f.policies.length > 4) lines.push([`${f.policies.length - 4} more`, '', 'bwlimit-ctl --fleet status', '']);
 			const late = [...new Set(rows.filter((t) => t.late).map((t) => t.tray))].slice(0, 8);
 			if (f.late_count > 0) lines.push(['not acknowledged', late.join(', ') + (f.late_count > late.length ? ` and ${count(f.late_count - late.length)} more` : ''),
-				'An older version than another tray says to have of the same policy', 'today']);
+				'An older version than another tray reports of the same policy', 'today']);
 		}
 		this.rollouts.versions.set(lines, source(this.store, this.statusPath()));
 	}

@@ -16,9 +16,9 @@ export interface Level {
 
 const COLUMNS: [string, string][] = [
 	['level', ''],
-	['now / limit', 'From the maps: passed in the last second, both ways. Of a host port it is known where there is one alone'],
-	['used of volume', 'From the maps: what was sent, or of accept what arrived, of the volume of the window'],
-	['left', 'Of the volume, before nothing more leaves'],
+	['now / limit', 'From the maps: passed in the last second, both ways. Of a host port it is known only if there is a single one'],
+	['used of volume', 'From the maps: how much of the window’s volume was sent; of accept, how much arrived'],
+	['left', 'How much of the volume is left'],
 ];
 
 /** A table of limits; the figures are beside the bars. */
@@ -37,7 +37,7 @@ export class Levels {
 			text(e.children[0], l.name);
 			bar(now, rateShare(l), `${rate(l.now)} / ${l.limit?.rate_bits_per_second == null ? 'any rate' : rate(l.limit.rate_bits_per_second)}`);
 			const volume = l.limit?.volume_bytes ?? null;
-			const window = volume === null ? '' : l.limit?.window_s ? ` per ${span(l.limit.window_s)}` : ' in all';
+			const window = volume === null ? '' : l.limit?.window_s ? ` per ${span(l.limit.window_s)}` : ' in total';
 			bar(used, usedShare(l), volume === null ? 'no volume' : `${percent(usedShare(l))} of ${bytes(volume)}${windows ? window : ''}`);
 			attr(used, 'title', volume === null ? null : `${bytes(l.used)} of ${bytes(volume)}${window}; ${this.from}`);
 			text(left, volume === null || l.used === null ? DASH : bytes(Math.max(0, volume - l.used)));

@@ -12,7 +12,7 @@ import { Store } from './store';
 import type { Api, Policy, Top, Verify } from './types';
 import type { View } from './view';
 
-const KEYS: [string, string][] = [['/', 'find'], ['j k', 'next and previous row'], ['Enter', 'open'], ['Esc', 'back'], ['p', 'pause and go on'], ['?', 'this']];
+const KEYS: [string, string][] = [['/', 'find'], ['j k', 'next and previous row'], ['Enter', 'open'], ['Esc', 'back'], ['p', 'pause or continue'], ['?', 'this help']];
 
 const store = new Store();
 let api: Api | null = null;
@@ -31,11 +31,11 @@ const pause = h('button', { type: 'button', id: 'pause', 'aria-pressed': 'false'
 const help = h('button', { type: 'button', id: 'help', 'aria-label': 'Keys and sources' }, '?');
 const stale = h('p', { class: 'stale', role: 'alert', hidden: '' });
 const main = document.getElementById('main') as HTMLElement;
-const dialog = h('dialog', { 'aria-labelledby': 'keys' }, h('h2', { id: 'keys' }, 'Keys, and where numbers are from'),
+const dialog = h('dialog', { 'aria-labelledby': 'keys' }, h('h2', { id: 'keys' }, 'Keys, and sources of the numbers'),
 	h('dl', {}, ...KEYS.flatMap(([key, what]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, what)])),
-	h('p', {}, 'Rates, volumes, states and reasons: the maps of the data plane. What was refused and sent before: bwlimitd’s history. Volumes over a restart: the ledger. SAs: charon and the kernel. A number fades when it is older than 3 s (slower ones: after the time that they are asked again in); – is not known.'),
+	h('p', {}, 'Rates, volumes, states and reasons: the maps of the data plane. What was refused and sent before: bwlimitd’s history. Volumes over a restart: the ledger. SAs: charon and the kernel. A number fades when it is more than 3 s old (slower ones: 3 s after the next one was due); – means not known.'),
 	h('p', {}, '1 GB here is 10⁹ bytes. A policy counts in powers of two: its 1gb is 1.07 GB here.'),
-	h('p', {}, 'This page changes nothing: every order is a command to type, and bwlimit-ctl asks for the right to it.'),
+	h('p', {}, 'This page changes nothing: every change is a command to type, and bwlimit-ctl checks who may run it.'),
 	h('form', { method: 'dialog' }, h('button', {}, 'close')));
 
 function buildHead(): void {
@@ -50,7 +50,7 @@ function buildHead(): void {
 function setPaused(on: boolean): void {
 	store.pause(on);
 	attr(pause, 'aria-pressed', String(on));
-	text(pause, on ? 'go on' : 'pause');
+	text(pause, on ? 'continue' : 'pause');
 	say(on ? 'paused' : 'live again');
 	if (!on) tick();
 	render();

@@ -56,8 +56,8 @@ export class NodePage implements View {
 	private readonly exfil = new ExfilCard('this tray');
 	private readonly leaving = h('p', { class: 'figure-medium' });
 	private readonly inside = h('p', { class: 'small' });
-	private readonly chart = new Chart('What leaves by all exits, last 15 minutes', 72);
-	private readonly budgets = new Levels('Budgets of the node, its host ports and its zones, and of peers what is nearly used', false);
+	private readonly chart = new Chart('What leaves through all exits, last 15 minutes', 72);
+	private readonly budgets = new Levels('Budgets of the node, its host ports and its zones, and nearly used ones of peers', false);
 	private readonly filters = new Filters('show', [['', 'all'], ['limit', 'at limit'], ['refused', 'refused'], ['exits', 'exits'], ['closed', 'closed']]);
 	private readonly find = h('input', { type: 'search', id: 'find', 'aria-label': 'Find a peer', placeholder: 'find /', autocomplete: 'off', spellcheck: 'false' });
 	private readonly group = h('select', { id: 'group', 'aria-label': 'Group' }, h('option', { value: '' }, 'no groups'), h('option', { value: 'zone' }, 'by zone'));
@@ -92,19 +92,19 @@ export class NodePage implements View {
 			worst: (r) => ({ now: 2, today: 1 })[levelOf(r)] ?? 0,
 			group: (r) => (here('group') === 'zone' ? { key: r.zone ?? '-', title: r.zone ?? 'no zone', words: '' } : null),
 			level: levelOf,
-			empty: 'No peer is like that.',
+			empty: 'No peer matches.',
 			columns: [
 				{ id: 'name', title: 'Peer', width: 'm', sort: (r) => r.peer, text: (r) => r.peer, draw: (c, r) => rowLink(c, r.peer, link({ peer: r.peer }), levelOf(r)) },
 				{ id: 'now', title: 'now / limit', figures: true, width: 'l', sort: (r) => (r.share === null ? null : Math.round(r.share * 10)), text: () => '', draw: (c, r) => bar(c, r.share, `${rate(r.now)} / ${rate(r.limit)}`),
-					tip: 'From the maps: passed in the last second, both ways, against the smallest rate around it: its own, its zone’s, the node’s' },
+					tip: 'From the maps: passed in the last second, both ways, against the smallest rate that applies: its own, its zone’s, the node’s' },
 				{ id: 'used', title: 'volume used', figures: true, width: 'l', sort: (r) => r.usedShare, text: () => '',
-					draw: (c, r) => bar(c, r.usedShare, r.volume == null ? DASH : `${percent(r.usedShare)} of ${bytes(r.volume)}`), tip: 'From the maps: what was sent, of the volume of the window' },
+					draw: (c, r) => bar(c, r.usedShare, r.volume == null ? DASH : `${percent(r.usedShare)} of ${bytes(r.volume)}`), tip: 'From the maps: how much of the window’s volume was sent' },
 				{ id: 'ends', title: 'ends', figures: true, width: 's', sort: (r) => (r.expires == null ? null : -r.expires), text: (r) => until(r.expires, r.endsKnown ? 'never' : DASH), tip: 'When the grant ends' },
 				{ id: 'zone', title: 'zone', width: 's', sort: (r) => r.zone, text: (r) => r.zone ?? DASH },
 				{ id: 'path', title: 'path', width: 's', sort: (r) => pathWords(r), text: pathWords, tip: 'How packets leave; esp: encrypted, and by what' },
 				{ id: 'refused', title: 'refused 1 h', figures: true, width: 's', sort: (r) => r.refused, text: (r) => bytes(r.refused),
-					tip: `From bwlimitd's history, of ${HISTORIES} peers: who is near a limit, was refused most, or is an exit` },
-				{ id: 'why', title: 'why', width: 's', sort: (r) => r.why, text: (r) => r.why ?? DASH, tip: 'What refuses its packets at this moment' },
+					tip: `From bwlimitd's history, of ${HISTORIES} peers: those near a limit, those refused most, and exits` },
+				{ id: 'why', title: 'why', width: 's', sort: (r) => r.why, text: (r) => r.why ?? DASH, tip: 'Why its packets are refused at this moment' },
 			],
 		});
 		this.find.addEventListener('input', () => go({ q: this.find.value }));
@@ -237,13 +237,13 @@ export class NodePage implements View {
 	private waiting(s: Store): void {
 		const e = s.error('status') ?? s.error('top');
 		this.needs.set(e ? [{ key: 'none', level: 'now', what: e.text, since: null, means: 'Nothing of bwlimit can be read on this node.', command: order(e.todo) ?? 'bwlimit-load status' }] : [],
-			e ? { level: 'now', words: 'Nothing is known of this node' } : { level: 'note', words: 'Loading' });
+			e ? { level: 'now', words: 'Nothing is known about this node' } : { level: 'note', words: 'Loading' });
 	}
 
 	private drawLeaving(all: Row[], top: Top | null, policy: Policy | null): void {
 		const exits = all.filter((r) => r.exit);
 		const known = top !== null && policy !== null;
-		attr(this.leaving.closest('section') as Element, 'title', `From the maps and the policy; what was before this page was opened is history: ${source(this.store, 'top', 'policy')}`);
+		attr(this.leaving.closest('section') as Element, 'title', `From the maps and the policy; what was sent before this page was opened is from the history: ${source(this.store, 'top', 'policy')}`);
 		const allowed = known ? allowedOut(exits, policy) : null;
 		text(this.leaving, known ? `${rate(total(exits.map((r) => r.now)))} of ${allowed == null ? 'any rate' : rate(allowed)} allowed out` : DASH);
 		text(this.inside, known ? `contained, not an exit: ${rate(total(all.filter((r) => !r.exit).map((r) => r.now)))} · refused now: ${rate(top.dropped_bits_per_second)}` : '');
@@ -262,7 +262,7 @@ export class NodePage implements View {
 		const last = this.live.at(-1)?.time ?? Infinity;
 		const points = [...this.past.filter((p) => p.time < first && p.time > last - SHOWN_S), ...this.live];
 		const peak = points.reduce((n, p) => Math.max(n, p.bits ?? 0), 0);
-		this.chart.set(points, allowed, points.length > 1 ? `most in this time ${rate(peak)}` : 'being drawn as it comes');
+		this.chart.set(points, allowed, points.length > 1 ? `peak in this time ${rate(peak)}` : 'drawn as numbers come');
 	}
 
 	private drawPeers(all: Row[], known: boolean): void {
@@ -280,7 +280,7 @@ export class NodePage implements View {
 		if (document.activeElement !== this.find && this.find.value !== here('q')) this.find.value = here('q');
 		if (this.group.value !== here('group')) this.group.value = here('group');
 		const shown = all.filter(is[here('show')] ?? is['']).filter((r) => q === '' || r.peer.toLowerCase().includes(q) || (r.zone ?? '').toLowerCase().includes(q));
-		this.table.set(shown, all.length > 0 ? undefined : known ? 'The policy has no peer: nobody may send anything. bwlimit-ctl peer add, or bwlimit-ctl policy apply.'
+		this.table.set(shown, all.length > 0 ? undefined : known ? 'The policy has no peers: nothing may be sent. bwlimit-ctl peer add, or bwlimit-ctl policy apply.'
 			: this.store.error('top')?.text ?? 'Not known yet.');
 		attr(this.table.element, 'title', source(this.store, 'top', 'grants', 'policy'));
 		attr(this.table.element, 'data-fades', this.store.fades('top') ? '' : null);
@@ -326,9 +326,9 @@ export class NodePage implements View {
 		const left = this.refusers?.filter((p) => !this.asked.includes(p)).length ?? null;
 		const waits = this.refusers === null ? this.serves('stats') && !this.store.error('stats') : this.refusers.some((p) => this.asked.includes(p) && !this.store.asked(path(p)));
 		const names = of.slice(0, 4).map((r) => `${r.peer} ${bytes(r.refused)}`).join(', ') + (of.length > 4 ? ` and ${of.length - 4} more peers` : '');
-		const rest = left === null ? `; of ${heard.length} peers that were asked` : left > 0 ? `; not asked, though refused something since attach: ${left}` : '';
-		text(this.refusedPeers, `Last hour, by peer: ${names || (waits ? 'asking …' : heard.length || this.refusers ? 'nothing' : DASH)}${waits ? '' : rest}`);
-		attr(this.refusedPeers, 'title', 'From bwlimitd’s history, which has no reasons; frames that are no peer’s are in none' + (heard.length ? `; ${source(this.store, path(heard[0]))}` : '; not known'));
+		const rest = left === null ? `; of ${heard.length} peers whose history was read` : left > 0 ? `; history not read, but refused since attach: ${left}` : '';
+		text(this.refusedPeers, `Last hour, by peer: ${names || (waits ? 'loading …' : heard.length || this.refusers ? 'nothing' : DASH)}${waits ? '' : rest}`);
+		attr(this.refusedPeers, 'title', 'From bwlimitd’s history, which has no reasons; frames of no peer are not in it' + (heard.length ? `; ${source(this.store, path(heard[0]))}` : '; not known'));
 	}
 
 	private drawSas(all: Row[]): void {
@@ -356,7 +356,7 @@ export class NodePage implements View {
 			...(closed.length ? closed : [['closed', 'nothing', '', ''] as Fact]),
 			...lowered(journal),
 			...(status.journal.state === 'off' ? [['journal', 'none: a reboot forgets closures', '', 'today'] as Fact] : []),
-			['verify', verify ? `${verify.ok ? 'clean' : `${verify.failed_count} failed`}${verify.warned_count ? `, ${verify.warned_count} warn` : ''}, ${ago(verifyAge)}`
+			['verify', verify ? `${verify.ok ? 'clean' : `${verify.failed_count} failed`}${verify.warned_count ? `, ${verify.warned_count} warned` : ''}, ${ago(verifyAge)}`
 				: DASH, 'bwlimit-load verify', !verify ? '' : !verify.ok ? 'now' : verified(verify, verifyAge, this.store.error('verify')) ? '' : 'today'],
 			['ledger', status.ledger, 'Volumes on disk: bwlimit-ctl usage', ''],
 			['checkpoint', audit?.record_count == null ? `${DASH} (${this.serves('audit') ? (this.store.error('audit')?.todo ?? 'not known yet') : 'root: audit show'})`

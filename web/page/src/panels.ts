@@ -63,13 +63,13 @@ const shut = (x: Exfil): boolean => x.never && x.exit_count === 0;
 function tomorrowWords(x: Exfil): string {
 	if (shut(x)) return 'could be gone by tomorrow: nothing';
 	const day = goneAfter(x, 86400);
-	if (day === null) return `could be gone by tomorrow: – (${x.curve_bytes ? 'the curve ends before' : 'the server gives no curve for it'})`;
+	if (day === null) return `could be gone by tomorrow: – (${x.curve_bytes ? 'the curve ends before' : 'the server has no curve for it'})`;
 	return `could be gone by tomorrow: at most ${bytes(day)} (${percent(Math.min(1, day / x.size_bytes))} of it)`;
 }
 function bindsWords(x: Exfil): string {
 	if (shut(x)) return 'no exit is open: nothing may leave';
-	if (x.never) return `volumes end before: less than ${bytes(x.size_bytes)} can leave by the ${x.exit_count === 1 ? 'exit' : `${x.exit_count} exits`} that there ${x.exit_count === 1 ? 'is' : 'are'}`;
-	return `at the least; ${x.binding ? `what binds is ${x.binding}` : 'no single limit binds'}`;
+	if (x.never) return `volumes end before that: less than ${bytes(x.size_bytes)} can leave through the ${x.exit_count === 1 ? 'only exit' : `${x.exit_count} exits`}`;
+	return `at least; ${x.binding ? `the binding limit is ${x.binding}` : 'no single limit binds'}`;
 }
 
 function list(ul: HTMLElement, lines: string[]): void {
@@ -89,7 +89,7 @@ export class ExfilCard {
 	private readonly arithmetic: HTMLElement;
 
 	constructor(private where: string) {
-		this.arithmetic = h('details', { class: 'arithmetic' }, h('summary', {}, 'how this is counted'), this.notes);
+		this.arithmetic = h('details', { class: 'arithmetic' }, h('summary', {}, 'how this is calculated'), this.notes);
 		this.element = h('section', { class: 'card exfil', 'aria-labelledby': 'exfil' },
 			h('h2', { id: 'exfil' }, `1 TB out of ${where} would take`), this.figure, this.by, this.tomorrow, this.warnings, this.arithmetic);
 	}
@@ -112,7 +112,7 @@ export class ExfilCard {
 		const age = store.age(path);
 		const lines = [
 			`${x.exit_count} exit${x.exit_count === 1 ? '' : 's'}, ${x.contained_count} contained${x.unlimited_count ? `, ${x.unlimited_count} without a limit` : ''}; ${x.tray_count} tray${x.tray_count === 1 ? '' : 's'}`,
-			`at once ${bytes(x.at_once_bytes)}, then ${bytes(x.long_run_bits_per_second == null ? null : x.long_run_bits_per_second / 8)} a second, a mean of the long run: less or more for a while`,
+			`at once ${bytes(x.at_once_bytes)}, then ${bytes(x.long_run_bits_per_second == null ? null : x.long_run_bits_per_second / 8)} a second on average in the long run: less or more for a while`,
 			`from the policy in force, ${ago(age)}: bwlimit-ctl ${this.where === 'the site' ? '--fleet ' : ''}exfil --size 1000000000000`,
 		];
 		list(this.notes, lines);
@@ -154,5 +154,5 @@ export class Facts {
 export function silenceWords(store: Store, heard: Date): string | null {
 	const s = store.silence() / 1000;
 	return store.paused || s < 20 ? null
-		: `The server has said nothing for ${span(Math.floor(s))}. What you see is of ${clock(heard, true)}. Limits hold without it: they are in the kernel.`;
+		: `The server has been silent for ${span(Math.floor(s))}. What you see is from ${clock(heard, true)}. Limits hold without it: they are in the kernel.`;
 }

@@ -37,11 +37,11 @@ export class PeerPage implements View {
 	private readonly sentence = h('p', { class: 'sentence' });
 	private readonly chart: Chart;
 	private readonly spans: HTMLAnchorElement[];
-	private readonly levels = new Levels('What holds it');
+	private readonly levels = new Levels('Its limits');
 	private readonly classes = h('nav', { class: 'filters', 'aria-label': 'Class' });
 	private readonly classList: Keyed<string>;
 	private readonly facts = new Facts('facts', 'What it is', 'not known yet');
-	private readonly events = new Facts('events', 'What happened', 'nothing in the log of this day', true);
+	private readonly events = new Facts('events', 'What happened', 'nothing in the log of the last day', true);
 	private readonly records: Records;
 	private readonly state = h('span', { class: 'state' });
 	private readonly answer = h('div', { class: 'answer', 'aria-live': 'polite' });
@@ -70,7 +70,7 @@ export class PeerPage implements View {
 			h('h2', { class: 'name' }, peer, ' ', this.state), this.sentence,
 			h('section', { class: 'card', 'aria-labelledby': 'sent' }, h('div', { class: 'beside' }, h('h3', { id: 'sent' }, 'Sent'),
 				h('nav', { class: 'filters', 'aria-label': 'Time span' }, ...this.spans), this.classes, chartKey()), this.chart.element),
-			h('section', { class: 'card', 'aria-labelledby': 'levels' }, h('h3', { id: 'levels' }, 'What holds it, inner to outer'),
+			h('section', { class: 'card', 'aria-labelledby': 'levels' }, h('h3', { id: 'levels' }, 'Its limits, inner to outer'),
 				this.levels.element),
 			h('section', { class: 'card', 'aria-labelledby': 'type' }, h('h3', { id: 'type' }, 'What to type'), this.commands()),
 			h('section', { class: 'card', 'aria-labelledby': 'explain' }, h('h3', { id: 'explain' }, 'What would happen to a packet now'), this.form, this.answer),
@@ -80,13 +80,13 @@ export class PeerPage implements View {
 	private commands(): HTMLElement {
 		const p = this.peer;
 		const lines: [string, string | null, string][] = [
-			['close at once', typed`bwlimit-ctl revoke ${p}`, 'no packet passes from there on; stays so over a reboot'],
-			['narrow', typed`bwlimit-ctl peer set ${p} rate 1mbit`, 'a lower rate; what is spent stays spent'],
-			['grant for a time', typed`bwlimit-ctl grant ${p} rate 10mbit volume 1gb per 1d for 2h reason WHY`, 'lifts a revocation, too'],
+			['close at once', typed`bwlimit-ctl revoke ${p}`, 'no packet passes from then on, not even after a reboot'],
+			['lower its rate', typed`bwlimit-ctl peer set ${p} rate 1mbit`, 'what is spent stays spent'],
+			['grant for a time', typed`bwlimit-ctl grant ${p} rate 10mbit volume 1gb per 1d for 2h reason WHY`, 'also lifts a revocation'],
 			['look closer', typed`bwlimit-ctl history ${p} --since 24h`, 'the same history in a terminal'],
 		];
 		return h('ul', { class: 'commands' }, ...lines.map(([name, line, what]) => h('li', {}, h('span', { class: 'name' }, name),
-			line ? commandLine(line) : h('span', {}, 'its name has characters that no command should have'), h('span', { class: 'small' }, what))));
+			line ? commandLine(line) : h('span', {}, 'its name has characters that are not safe in a command'), h('span', { class: 'small' }, what))));
 	}
 
 	streams(): string[] {
@@ -117,7 +117,7 @@ export class PeerPage implements View {
 		for (const [name, value] of new FormData(this.form)) if (value !== '') asked.set(name, String(value).trim());
 		const path = `explain?${asked.toString()}`;
 		const question = Symbol(path);
-		this.answer.replaceChildren(h('p', {}, 'asking …'));
+		this.answer.replaceChildren(h('p', {}, 'loading …'));
 		this.store.forget(this.explained);
 		this.explained = path;
 		this.question = question;
@@ -126,7 +126,7 @@ export class PeerPage implements View {
 		const x = this.store.get<Explain>(path);
 		const error = this.store.error(path);
 		if (!x) {
-			this.answer.replaceChildren(h('p', { class: 'wrong' }, mark('now'), error ? `${error.text}${error.todo ? ` – ${error.todo}` : ''}` : 'nobody answered'));
+			this.answer.replaceChildren(h('p', { class: 'wrong' }, mark('now'), error ? `${error.text}${error.todo ? ` – ${error.todo}` : ''}` : 'no answer'));
 			return;
 		}
 		this.answer.replaceChildren(
@@ -160,7 +160,7 @@ export class PeerPage implements View {
 		this.classList.set(classes.length ? ['', ...classes] : []);
 		const most = cls ? ((p?.classes.find((c) => c.class === cls) ?? p?.ports.find((t) => `port/${t.port}` === cls))?.limit?.rate_bits_per_second ?? null) : limit;
 		this.chart.set(points, most, hist ? `${bytes(sum)} sent${cls ? ` as ${cls}` : ''} in this time; a point is ${span(hist.step_s)}${hist.damaged_row_count ? `; ${hist.damaged_row_count} rows are damaged` : ''}`
-			: why ? `${why.text}${why.todo ? ` – ${why.todo}` : ''}` : `asking for ${step} …`);
+			: why ? `${why.text}${why.todo ? ` – ${why.todo}` : ''}` : `loading steps of ${step} …`);
 		text(this.sentence, error ? `${error.text} ${error.todo ?? ''}` : this.words(p, now?.passed_bits_per_second ?? null, smallestRate(limit, p?.zone ?? null, policy).bits));
 		attr(this.chart.element, 'title', `From bwlimitd’s history: ${source(s, this.historyOf())}`);
 		attr(this.sentence, 'title', source(s, historyPath(this.peer, '24h', '1m'), this.path, 'top'));
@@ -183,8 +183,8 @@ export class PeerPage implements View {
 		return [
 			r ? `At its limit since ${clock(r.since)}${r.longer ? ' or earlier' : ''} (${span(r.seconds)}): ${bytes(r.bytes)} gone in that time.` : 'It is not sending near its limit.',
 			`${bytes(gone)} in the last 24 h.`,
-			volume === null ? 'It has no volume: only rates hold it.' : left === null ? 'How much of its volume is left is not known.' : left === 0 ? 'Its volume is spent.' : `${bytes(left)} more can go before its volume is spent${now ? `, in ${span((8 * left) / now)} at this rate` : ''}.`,
-			p.contained ? 'Contained: its own DPU limits it, so it is no exit.' : 'An exit: what goes there is out of the site.',
+			volume === null ? 'It has no volume: only rates limit it.' : left === null ? 'It is not known how much of its volume is left.' : left === 0 ? 'Its volume is spent.' : `${bytes(left)} more can go before its volume is spent${now ? `, in ${span((8 * left) / now)} at this rate` : ''}.`,
+			p.contained ? 'Contained: its own DPU limits it, so it is not an exit.' : 'An exit: what goes there leaves the site.',
 		].join(' ');
 	}
 
@@ -209,7 +209,7 @@ export class PeerPage implements View {
 		const lines: Fact[] = [
 			['addresses', p.addresses.join(', '), '', ''],
 			['from', p.from?.join(', ') ?? 'every host port', 'host ports that may use it', ''],
-			...(p.portion_bits_per_second === null ? [] : [['its part of the zone', `weight ${p.weight ?? 1}: ${rate(p.portion_bits_per_second)}`, `its own of zone ${p.zone}, and more while others leave some`, ''] as Fact]),
+			...(p.portion_bits_per_second === null ? [] : [['its part of the zone', `weight ${p.weight ?? 1}: ${rate(p.portion_bits_per_second)}`, `its own part of zone ${p.zone}, and more while others leave some unused`, ''] as Fact]),
 			['grant', limitText(p.grant), `burst ${bytes(p.grant?.burst_bytes)}`, ''],
 			['ends', until(p.expires_in_s, 'never'), '', (p.expires_in_s ?? Infinity) < 86400 ? 'today' : ''],
 			['mode', grant && grant.mode !== grant.mode_in_force ? `${grant.mode}, fell back to ${grant.mode_in_force}` : p.mode_in_force, '', ''],

@@ -17,7 +17,7 @@ export interface Refusal {
 
 export function limitText(l: Limit | null | undefined): string {
 	if (!l) return 'no limit';
-	const volume = l.volume_bytes == null ? '' : `, ${bytes(l.volume_bytes)}${l.window_s ? ` per ${span(l.window_s)}` : ' in all'}`;
+	const volume = l.volume_bytes == null ? '' : `, ${bytes(l.volume_bytes)}${l.window_s ? ` per ${span(l.window_s)}` : ' in total'}`;
 	return `${l.rate_bits_per_second == null ? 'any rate' : rate(l.rate_bits_per_second)}${volume}`;
 }
 

@@ -49,7 +49,7 @@ export class Records {
 	private readonly find = h('input', { type: 'search', 'aria-label': 'Find a flow', placeholder: 'address, port, class, reason', autocomplete: 'off', spellcheck: 'false' });
 	private readonly flowWords = h('p', { class: 'small' });
 	private readonly intervals = new Facts('intervals', 'Intervals: gaps and balance', 'not known yet', true);
-	private readonly latency = new Facts('latency', 'How long packets are held up', 'not known yet');
+	private readonly latency = new Facts('latency', 'How long packets are delayed', 'not known yet');
 	private readonly proofWords = h('p', { class: 'small', 'aria-live': 'polite' });
 	private readonly proof = h('div', { class: 'proof' });
 	private readonly flowsPath: string;
@@ -73,13 +73,13 @@ export class Records {
 				{ id: 'class', title: 'class', width: 's', sort: (f) => f.class, text: (f) => f.class ?? DASH },
 				{ id: 'reason', title: 'reason', width: 's', sort: (f) => f.reason, text: (f) => f.reason },
 				{ id: 'frames', title: 'frames', figures: true, width: 's', sort: (f) => f.frames, text: (f) => count(f.frames) },
-				{ id: 'bytes', title: 'bytes', figures: true, width: 's', sort: weight, text: (f) => bytes(weight(f)), tip: 'As charged; of what was refused as seen' },
+				{ id: 'bytes', title: 'bytes', figures: true, width: 's', sort: weight, text: (f) => bytes(weight(f)), tip: 'As charged; refused frames as seen' },
 				{ id: 'last', title: 'last', figures: true, width: 's', sort: (f) => f.until, text: (f) => clock(f.until, true) },
 			],
 		});
 		this.find.addEventListener('input', () => go({ flow: this.find.value }));
 		this.find.value = here('flow');
-		const prove = h('button', { type: 'button', 'aria-expanded': 'false', onclick: () => this.showProof(prove) }, 'what to type for a proof');
+		const prove = h('button', { type: 'button', 'aria-expanded': 'false', onclick: () => this.showProof(prove) }, 'commands for a proof');
 		this.element = h('div', { class: 'records' },
 			h('section', { class: 'card', 'aria-labelledby': 'flows' }, h('div', { class: 'tools' }, h('h3', { id: 'flows' }, 'Flows of the last half minute'), this.find), this.flowWords, this.table.element),
 			h('div', { class: 'panels two' },
@@ -97,9 +97,9 @@ export class Records {
 		const newest = this.store.get<Intervals>(this.intervalsPath)?.intervals[0]?.sequence;
 		const shown = newest === undefined ? null : typed`bwlimit-ctl evidence open --interval ${String(newest)} --peer ${this.peer} --write proof.json`;
 		this.proof.append(h('ul', { class: 'commands' },
-			h('li', {}, h('span', { class: 'name' }, 'the balance, to the byte'), records ? commandLine(records) : h('span', {}, 'its name has characters that no command should have')),
+			h('li', {}, h('span', { class: 'name' }, 'the balance, to the byte'), records ? commandLine(records) : h('span', {}, 'its name has characters that are not safe in a command')),
 			...(shown ? [h('li', {}, h('span', { class: 'name' }, 'for an auditor: this peer in the newest interval, and nothing else'), commandLine(shown))] : []),
-			h('li', {}, h('span', { class: 'name' }, 'that the log was not changed'), commandLine('bwlimit-ctl audit verify'))));
+			h('li', {}, h('span', { class: 'name' }, 'proof that the log was not changed'), commandLine('bwlimit-ctl audit verify'))));
 	}
 
 	poll(rounds: Rounds, now: number): void {
@@ -124,7 +124,7 @@ export class Records {
 		const wanted = here('flow').toLowerCase();
 		const list = (x?.flows ?? []).filter((f) => words(f).toLowerCase().includes(wanted));
 		const rest = (x?.remainders ?? []).reduce((n, f) => n + weight(f), 0);
-		this.table.set(list, x ? (wanted ? 'No flow is like that.' : 'No flow in this time.') : this.why(this.flowsPath));
+		this.table.set(list, x ? (wanted ? 'No flow matches.' : 'No flow in this time.') : this.why(this.flowsPath));
 		text(this.flowWords, x ? [`${count(list.length)} of ${count(x.flows.length)} flows, ${bytes(list.reduce((n, f) => n + weight(f), 0))}`,
 			rest ? `${bytes(rest)} in remainders, which have no addresses` : '',
 			x.left_out_count ? `${count(x.left_out_count)} with fewer bytes are not listed: ${bytes(x.left_out_bytes)} seen` : '',
@@ -136,7 +136,7 @@ export class Records {
 	private balance(x: Interval): string {
 		if (!x.grew) return x.balanced ? 'nothing of this peer' : 'nothing of this peer; others do not balance';
 		const parts = `${bytes(all(x.in_flows))} in flows + ${bytes((all(x.in_remainder) ?? 0) + (all(x.in_none) ?? 0))} in remainders`;
-		return x.peer_balanced ? `${parts} = ${bytes(all(x.grew))} by its counter` : `${parts} ≠ ${bytes(all(x.grew))} by its counter: ${x.why ?? 'nobody says why'}`;
+		return x.peer_balanced ? `${parts} = ${bytes(all(x.grew))} by its counter` : `${parts} ≠ ${bytes(all(x.grew))} by its counter: ${x.why ?? 'the cause is not known'}`;
 	}
 
 	private drawIntervals(): void {
@@ -148,7 +148,7 @@ export class Records {
 		}
 		const wrong = x.filter(isWrong);
 		const lines: Fact[] = [...wrong, ...x.filter((i) => !isWrong(i)).slice(0, WELL)].map((i) => [clock(i.ended_at, true),
-			[i.gap ? `missing before it: ${i.gap}` : '', this.balance(i), i.thinned ? 'its flows went to make room' : ''].filter(Boolean).join('; '),
+			[i.gap ? `missing before it: ${i.gap}` : '', this.balance(i), i.thinned ? 'its flows were deleted to make room' : ''].filter(Boolean).join('; '),
 			`interval ${i.interval} of its tables, ${i.sequence} of all, from ${clock(i.begun_at, true)}`, i.peer_balanced === false || i.gap ? 'today' : i.balanced ? '' : 'note']);
 		this.intervals.set(lines, source(this.store, this.intervalsPath));
 		this.intervals.fades(this.store.fades(this.intervalsPath, 2 * EVERY_MS));
@@ -168,14 +168,14 @@ export class Records {
 		const lines: Fact[] = [];
 		if (!x.measured) lines.push(['not measured', '', '', '', 'bwlimit-load upgrade --latency on']);
 		if (own) {
-			lines.push(['in shape, half of them', upTo(own.shape, 0.5), 'until the departure time that mode shape gave', ''],
+			lines.push(['in shape, 50 %', upTo(own.shape, 0.5), 'until the departure time that mode shape gave', ''],
 				['in shape, 99 %', upTo(own.shape, 0.99), '', ''],
-				['host port to uplink, half', upTo(own.gate, 0.5), 'limits, route and ESP', ''],
+				['host port to uplink, 50 %', upTo(own.gate, 0.5), 'limits, route and ESP', ''],
 				['host port to uplink, 99 %', upTo(own.gate, 0.99), '', ''],
-				['packets', count(own.shape.frames), `since it is measured by name; ${count(own.gate.frames)} at the uplink, where GSO packets may have been cut`, '']);
-			if (own.unmatched_frames) lines.push(['unmatched', count(own.unmatched_frames), 'at the uplink, of which nobody knows when they came', 'note']);
+				['packets', count(own.shape.frames), `since it is measured by name; ${count(own.gate.frames)} at the uplink, where GSO packets may have been split`, '']);
+			if (own.unmatched_frames) lines.push(['unmatched', count(own.unmatched_frames), 'at the uplink, time of arrival not known', 'note']);
 		} else if (x.measured) {
-			lines.push(['not by name', '', 'it is among all others', '', on]);
+			lines.push(['not by name', '', 'it is measured together with all others', '', on]);
 		}
 		this.latency.set(lines, source(this.store, 'latency'));
 		this.latency.fades(this.store.fades('latency', EVERY_MS));

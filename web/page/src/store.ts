@@ -105,7 +105,7 @@ export class Store {
 		} catch {
 			if (forgotten()) return;
 			// There was no answer, or no JSON: the held document grows old, which is shown, and the reason is kept.
-			this.put(path, { kind: 'error', error: { program: 'page', code: 'ETIMEDOUT', text: `bwlimit-web gives no answer to '${path.split('?')[0]}'`, todo: 'systemctl status bwlimit-web' } }, 0, false);
+			this.put(path, { kind: 'error', error: { program: 'page', code: 'ETIMEDOUT', text: `bwlimit-web does not answer '${path.split('?')[0]}'`, todo: 'systemctl status bwlimit-web' } }, 0, false);
 		} finally {
 			if (!forgotten()) this.waits.delete(path);
 		}
