@@ -309,7 +309,7 @@ static int word_value(struct ctl *c, unsigned int bit, int argc, char **argv, in
 		if (!strchr(v, ':'))
 			return word_address(c, "via", AF_INET, v, w->via4);
 		if (w->seen & CTL_W_VIA6)
-			return ctl_usage(c, "via6 is said twice");
+			return ctl_usage(c, "via6 is given twice");
 		w->seen = (w->seen & ~(unsigned int)CTL_W_VIA) | CTL_W_VIA6;
 		return word_address(c, "via", AF_INET6, v, w->via6);
 	case CTL_W_VIA6:

@@ -60,7 +60,7 @@ int metrics_latency(FILE *f, const struct bwl_view *v, struct bwl_err *e)
 	for (i = 0; i < l->n; i++)
 		put(f, "gate_delay_seconds", &l->peer[i], &l->peer[i].sum.gate);
 	prom_family(f, "gate_unmatched_frames_total", PROM_COUNTER,
-		    "Frames at the last gate of which nobody knows when they came");
+		    "Frames at the last gate whose time of arrival is not known");
 	for (i = 0; i < l->n; i++)
 		prom_sample(f, "gate_unmatched_frames_total",
 			    &(struct prom_labels){ { { "peer", l->peer[i].name } } },

@@ -116,7 +116,7 @@ static void read_anew(struct serve *serve, const struct options *o)
 		say_read(o, serve);
 		return;
 	}
-	bwl_hint(&e, "what was read before holds");
+	bwl_hint(&e, "what was read before stays in use");
 	bwl_err_print(&e, PROGRAM, o->json);
 }
 

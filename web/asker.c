@@ -103,8 +103,8 @@ static int judge(const char *text, size_t len, struct bwl_err *e)
 {
 	if (whole_object(text, len))
 		return 0;
-	bwl_fail(e, EIO, "what bwlimit-ctl has said is no whole document");
-	return bwl_hint(e, "it was killed, or it failed without a word: journalctl -u bwlimitd");
+	bwl_fail(e, EIO, "bwlimit-ctl printed an incomplete document");
+	return bwl_hint(e, "it was killed, or it failed without a message: journalctl -u bwlimitd");
 }
 
 static char *ask(const struct asker_conf *c, const char *question, size_t *ret_len,
@@ -356,13 +356,13 @@ int asker_fork(void (*serve)(const void *about, int fd), const void *about, stru
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return bwl_fail(e, errno, "no socket pair: %m");
+		return bwl_fail(e, errno, "cannot make a socket pair: %m");
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0) {
 		close(pair[0]);
 		close(pair[1]);
-		return bwl_fail(e, errno, "no process: %m");
+		return bwl_fail(e, errno, "cannot start a process: %m");
 	}
 	if (!pid) {
 		close(pair[0]);

@@ -35,11 +35,10 @@ int certificate_metrics(const char *pem, char **ret, struct bwl_err *e)
 	int r = end_of(pem, &end);
 
 	if (r || end == -1)
-		return bwl_fail(e, EINVAL, "--cert is no certificate in PEM: %s",
+		return bwl_fail(e, EINVAL, "--cert is not a certificate in PEM: %s",
 				r ? gnutls_strerror(r) : "it has no end");
 	f = bwl_must(open_memstream(ret, &len));
-	prom_family(f, NAME, PROM_GAUGE,
-		    "When the certificate ends that bwlimit-web has read last.");
+	prom_family(f, NAME, PROM_GAUGE, "When the certificate that bwlimit-web read last ends.");
 	prom_sample(f, NAME, &none, (double)end);
 	fclose(f);
 	return 0;

@@ -77,7 +77,7 @@ int command_run(const char *program, const char *conf, const json_t *argv, size_
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC))
-		return bwl_fail(e, errno, "no pipe: %m");
+		return bwl_fail(e, errno, "cannot make a pipe: %m");
 	in = fds[0];
 	out = fds[1];
 	pid = start(program, conf, argv, out, e);

@@ -100,22 +100,22 @@ static int judge(struct options *o, struct bwl_err *e)
 	if (r)
 		return r;
 	if (o->asker.conf && !fleet)
-		return bwl_fail(e, EINVAL, "--conf is of --fleet");
+		return bwl_fail(e, EINVAL, "--conf needs --fleet");
 	o->asker.program = fleet ? find_ctl() : NULL;
 	if (is_any(&o->web.at))
 		return bwl_fail(
 			e, EINVAL,
-			"%s is every address of this machine: say one, of a management device",
+			"%s means every address of this machine: give one, of a management device",
 			o->listen);
 	if (!is_loopback(&o->web.at) && !tls[BWL_TLS_CERT]) {
-		bwl_fail(e, EINVAL, "%s is not loopback: only with certificates on both sides",
+		bwl_fail(e, EINVAL, "%s is not loopback: it needs certificates on both sides",
 			 o->listen);
 		return bwl_hint(e, "--ca, --cert and --key; or 127.0.0.1 and `ssh -L`");
 	}
 	if (!tls[BWL_TLS_CA] != !tls[BWL_TLS_CERT] || !tls[BWL_TLS_CA] != !tls[BWL_TLS_KEY])
-		return bwl_fail(e, EINVAL, "--ca, --cert and --key belong together");
+		return bwl_fail(e, EINVAL, "--ca, --cert and --key must be given together");
 	if (tls[BWL_TLS_CRL] && !tls[BWL_TLS_CA])
-		return bwl_fail(e, EINVAL, "--crl is of --ca");
+		return bwl_fail(e, EINVAL, "--crl needs --ca");
 	o->of_management = !is_loopback(&o->web.at) && !fleet; /* a desk has no such devices */
 	return 0;
 }

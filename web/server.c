@@ -100,7 +100,9 @@ int web_open(struct web *w, const struct web_conf *c, struct bwl_err *e)
 	if (w->daemon)
 		return 0;
 	bwl_fail(e, errno, "cannot listen: %s", errno ? strerror(errno) : "libmicrohttpd refuses");
-	return bwl_hint(e, "the address is one of this machine, and nobody else listens there");
+	return bwl_hint(
+		e,
+		"the address must be one of this machine, and no other program may listen there");
 }
 
 /* Removes line breaks and indentation from JSON, where they mean nothing; in place. */

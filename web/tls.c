@@ -92,7 +92,7 @@ void tls_close(struct web *w)
 void tls_anew(struct web *w)
 {
 	if (!w->keeper)
-		fputs(PROGRAM ": there is no certificate to be read anew\n", stderr);
+		fputs(PROGRAM ": there is no certificate to reread\n", stderr);
 	else if (w->keeper->busy)
 		w->again = true;
 	else if (keeper_ask(w->keeper))
@@ -133,10 +133,11 @@ void tls_step(struct web *w)
 		bwl_tls_pem_done(&p);
 	}
 	if (r)
-		fprintf(stderr, PROGRAM ": %s; what was read before holds\n", e.text);
+		fprintf(stderr, PROGRAM ": %s; what was read before stays in use\n", e.text);
 	else
 		fprintf(stderr,
-			PROGRAM ": certificate, key and authority are read anew; %u hung up on\n",
+			PROGRAM
+			": reread certificate, key and authority; clients disconnected: %u\n",
 			hang_up(w));
 	if (w->again) {
 		w->again = false;

@@ -125,7 +125,7 @@ static void anew(void *self)
 		say_read(n);
 		return;
 	}
-	bwl_hint(&e, "what was read before holds");
+	bwl_hint(&e, "what was read before stays in use");
 	n->ctrl->say(n->ctrl, "trouble", "certificates", &e);
 }
 

@@ -369,7 +369,8 @@ int bwl_https_open(const struct bwl_https_conf *c, struct bwl_https **ret, struc
 			 errno ? strerror(errno) : "the server does not start");
 		bwl_https_close(s);
 		return bwl_hint(
-			e, "the address is one of this machine, and nobody else listens there");
+			e,
+			"the address must be one of this machine, and no other program may listen there");
 	}
 	s->runs = true;
 	*ret = s;

@@ -49,7 +49,7 @@ static int judge(int many, const char *what, const char *hint, struct bwl_err *e
 {
 	if (many > 0)
 		return 0;
-	bwl_fail(e, EINVAL, "%s: %s", what, many ? gnutls_strerror(many) : "there is none in it");
+	bwl_fail(e, EINVAL, "%s: %s", what, many ? gnutls_strerror(many) : "the file has none");
 	return bwl_hint(e, "%s", hint);
 }
 
@@ -63,11 +63,10 @@ static int judge_crl(gnutls_x509_crl_t crl, const gnutls_x509_crt_t *ca, unsigne
 	if (!status)
 		return 0;
 	if (status & GNUTLS_CERT_REVOCATION_DATA_SUPERSEDED)
-		return bwl_fail(e, ESTALE,
-				"the list of revoked certificates is older than it may be");
+		return bwl_fail(e, ESTALE, "the list of revoked certificates has expired");
 	bwl_fail(e, EINVAL,
 		 "the list of revoked certificates is not signed by an authority of --ca");
-	return bwl_hint(e, "--crl is that authority's");
+	return bwl_hint(e, "--crl must be signed by that authority");
 }
 
 /*
@@ -87,12 +86,13 @@ static int judge_ca(gnutls_x509_crt_t ca, const gnutls_x509_crl_t *crl, unsigned
 	}
 	if (gnutls_x509_crt_get_dn2(ca, &dn))
 		dn.data = NULL;
-	bwl_fail(e, EINVAL, "no list of revoked certificates is of the authority '%.100s' of --ca",
+	bwl_fail(e, EINVAL,
+		 "there is no list of revoked certificates of the authority '%.100s' of --ca",
 		 dn.data ? (const char *)dn.data : "?");
 	gnutls_free(dn.data);
 	return bwl_hint(
 		e,
-		"--crl has a list of each authority of --ca, one behind the other; or leave that authority out of --ca");
+		"--crl must have a list of each authority of --ca, one after the other; or leave that authority out of --ca");
 }
 
 static void note_crl(gnutls_x509_crl_t crl, struct bwl_tls_facts *f)
@@ -123,8 +123,8 @@ static int add_crl(gnutls_certificate_credentials_t cred, const gnutls_x509_crt_
 	unsigned n = 0;
 	int r = gnutls_x509_crl_list_import2(&crl, &n, &data, GNUTLS_X509_FMT_PEM, 0);
 
-	r = judge(r < 0 ? r : (int)n, "the list of revoked certificates", "--crl is a file of PEM",
-		  e);
+	r = judge(r < 0 ? r : (int)n, "the list of revoked certificates",
+		  "--crl must be a PEM file", e);
 	for (unsigned i = 0; !r && i < n; i++)
 		r = judge_crl(crl[i], ca, nca, e);
 	for (unsigned i = 0; !r && i < nca; i++)
@@ -133,7 +133,7 @@ static int add_crl(gnutls_certificate_credentials_t cred, const gnutls_x509_crt_
 		note_crl(crl[i], f);
 	if (!r)
 		r = judge(gnutls_certificate_set_x509_crl(cred, crl, (int)n),
-			  "the list of revoked certificates", "--crl is a file of PEM", e);
+			  "the list of revoked certificates", "--crl must be a PEM file", e);
 	for (unsigned i = 0; i < n; i++)
 		gnutls_x509_crl_deinit(crl[i]);
 	gnutls_free(crl);
@@ -162,10 +162,10 @@ static int fill(gnutls_certificate_credentials_t cred, const struct bwl_tls_pem 
 
 	if (r >= 0)
 		r = gnutls_certificate_set_x509_trust(cred, ca, (int)n);
-	r = judge(r, "the authority's certificate", "--ca is a file of PEM", e);
+	r = judge(r, "the authority's certificate", "--ca must be a PEM file", e);
 	if (!r && gnutls_certificate_set_x509_key_mem(cred, &cert, &key, GNUTLS_X509_FMT_PEM) < 0) {
 		r = bwl_fail(e, EINVAL, "the certificate and the key do not match");
-		bwl_hint(e, "--cert has a key that fits, both in PEM");
+		bwl_hint(e, "--key must be the key of --cert, both in PEM");
 	}
 	if (!r && p->text[BWL_TLS_CRL])
 		r = add_crl(cred, ca, n, p->text[BWL_TLS_CRL], f, e);
@@ -243,7 +243,7 @@ bool bwl_tls_is_over(const struct bwl_tls_facts *f, int64_t now_s, int64_t *told
 	*told_s = now_s;
 	bwl_fail(
 		why, ESTALE,
-		"the list of revoked certificates (--crl) ended at %s: who was revoked since gets in",
+		"the list of revoked certificates (--crl) expired at %s: certificates revoked since then are still accepted",
 		day(f->crl_until_s, end));
 	bwl_hint(
 		why,

@@ -288,7 +288,7 @@ shut_out() { ! get people /v1/top || [[ $(cat "$ETCD_DIR/code") != 200 ]]; }
 check "told to, it lets nobody in who was revoked" await 20 shut_out
 echo junk >"$pki/crl.pem"
 kill -HUP "${ours[controller]}"
-check "what does not fit is told, and what was read before holds" await 20 grep -q 'trouble certificates: the list of revoked certificates' "$ETCD_DIR/controller"
+check "what does not fit is reported, and what was read before stays in use" await 20 grep -q 'trouble certificates: the list of revoked certificates' "$ETCD_DIR/controller"
 check "as it is" shut_out
 kill "${ours[controller]}"
 wait "${ours[controller]}"

@@ -241,7 +241,7 @@ check "and not let in" refused gone /v1/usage
 check "control: who was not is" lab_wait_for 10 gets 200 controller /v1/usage
 echo junk >"$pki/crl.pem"
 anew
-check "what does not fit is said, and what was read before holds" lab_wait_for 10 grep -q 'what was read before holds' "$LAB_TMP/sync"
+check "what does not fit is reported, and what was read before stays in use" lab_wait_for 10 grep -q 'what was read before stays in use' "$LAB_TMP/sync"
 check "the list, too" refused gone /v1/usage
 check "control: it serves on" lab_wait_for 10 gets 200 controller /v1/usage
 
@@ -251,13 +251,13 @@ check "control: a list that ends soon is taken" serve --cert "$pki/now.pem" --ke
 unset CREDENTIALS_DIRECTORY
 anew
 check "of what systemd copied at the start it says that it reads no other" lab_wait_for 10 grep -q 'pem is the copy that systemd made' "$LAB_TMP/sync"
-check "that it has ended is said without being asked" lab_wait_for 60 grep -q 'list of revoked certificates (--crl) ended at' "$LAB_TMP/sync"
+check "that it has ended is said without being asked" lab_wait_for 60 grep -q 'list of revoked certificates (--crl) expired at' "$LAB_TMP/sync"
 check "in lines of its schema" judge --lines sync <"$LAB_TMP/sync"
 list -gencrl -crldays 2 -out "$pki/crl.pem" && cat "$pki/ca.pem" "$pki/other.pem" >"$pki/both.pem" && chmod a+r "$pki"/*.pem
 refute "with two authorities and the list of one it does not start" \
 	serve --cert "$pki/now.pem" --key "$pki/now.key" --crl "$pki/crl.pem" --ca "$pki/both.pem"
 check "it says whose is missing, and what to do" eval \
-	'grep -q "no list of revoked certificates is of the authority .CN=other" "$LAB_TMP/sync" && grep -q "a list of each authority" "$LAB_TMP/sync"'
+	'grep -q "no list of revoked certificates of the authority .CN=other" "$LAB_TMP/sync" && grep -q "a list of each authority" "$LAB_TMP/sync"'
 : >"$pki/other.txt"
 openssl ca -config <(sed "s,index.txt,../other.txt," "$pki/ca.conf") -cert "$pki/other.pem" -keyfile "$pki/other.key" -gencrl -crldays 2 2>/dev/null >>"$pki/crl.pem"
 check "control: with the lists of both it does" serve --cert "$pki/now.pem" --key "$pki/now.key" --crl "$pki/crl.pem" --ca "$pki/both.pem"
