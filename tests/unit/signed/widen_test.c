@@ -549,6 +549,38 @@ static void that_keys_are_destroyed_is_for_two_people(void **state)
 	bwl_policy_free(b);
 }
 
+static void other_services_are_other_limits(void **state)
+{
+	uint64_t s = 6;
+	struct bwl_policy *a = any_policy(&s), *b;
+	struct bwl_pol_service first;
+
+	(void)state;
+	assert_int_equal(a->nservices, 2);
+	granted(a, &s)->class_[3] = (struct bwl_lim){ .present = true, .rate_bps = 1000000 };
+	first = a->services[0];
+	b = clone(a);
+	assert_false(widens(a, b));
+	b->services[0] = b->services[1]; /* in another order they say the same */
+	b->services[1] = first;
+	assert_false(widens(a, b));
+	b->services[1].port ^= 1;
+	assert_true(widens(a, b));
+	b->services[1] = first;
+	b->services[1].class_ = (uint8_t)((first.class_ + 1) % _BWL_CLASS_MAX);
+	assert_true(widens(a, b));
+	b->nservices = 0;
+	assert_true(widens(a, b));
+	assert_true(widens(b, a));
+	for (size_t i = 0; i < a->npeers; i++)
+		memset(a->peers[i].class_, 0, sizeof(a->peers[i].class_));
+	for (size_t i = 0; i < b->npeers; i++)
+		memset(b->peers[i].class_, 0, sizeof(b->peers[i].class_));
+	assert_false(widens(a, b)); /* no class has a limit */
+	bwl_policy_free(a);
+	bwl_policy_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -560,6 +592,7 @@ int main(void)
 		cmocka_unit_test(addresses_belong_to_whom_the_longest_prefix_names),
 		cmocka_unit_test(a_grant_that_ends_sooner_opens_no_larger_floor),
 		cmocka_unit_test(what_stands_beside_a_policy_is_compared_too),
+		cmocka_unit_test(other_services_are_other_limits),
 		cmocka_unit_test(it_says_where_and_what_in_words),
 		cmocka_unit_test(that_keys_are_destroyed_is_for_two_people),
 	};
