@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Mode shape through ESP: departure times reach fq on the uplink, below the tunnel device.
 # vm-long: yes
+# vm-quiet: yes
 # vm-timeout: 300
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -2,6 +2,7 @@
 """Write one NUMBER-NAME.job (a bash script), .timeout, .needs and .cpus for each test to run.
 
 jobs.py SOURCE BUILD RESULTS KERNEL TEST…; a TEST is a script of tests/vm, a ctest test or a label.
+VM_TURN=commit: instead of TESTs four of the long scripts, by the commit's hash. VM_TURN=N: the Nth four.
 """
 import json
 import os
@@ -12,6 +13,9 @@ import sys
 
 # Timeouts of tests are for an idle machine, so they are multiplied by this.
 PATIENCE = 3
+
+# So many long scripts take turns.
+AT_ONCE = 4
 
 source, build, results, kernel, *wanted = sys.argv[1:]
 scripts = os.path.join(source, "tests/vm")
@@ -85,6 +89,36 @@ def resolve(word):
              f"labels build {build} first")
 
 
+def takes_turns(name):
+    """Long, but not the longest, judges no speed, and has the guest that the others have."""
+    with open(os.path.join(scripts, name + ".sh"), encoding="utf-8") as f:
+        own_guest = re.search(r"^# vm-(cpus: *1|needs:.*\bstrongswan6)\b", f.read(4000), re.M)
+    others = says(name, "once") or says(name, "quiet") or counts_instructions(name) or own_guest
+    return says(name, "long") and not others
+
+
+def whose_turn(turn):
+    """Each of the groups has the same odds for a new commit: the first 60 bits of its hash decide."""
+    names = [n for n in script_names() if takes_turns(n)]
+    groups = -(-len(names) // AT_ONCE)
+    if turn == "commit":
+        done = subprocess.run(["git", "-C", source, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+        commit = done.stdout.strip()
+        turn = int(commit[:15], 16) if re.fullmatch("[0-9a-f]{40,}", commit) else 0
+        by = f"commit {commit[:12]}" if commit else "no commit is known"
+    elif turn.isdecimal():
+        turn, by = int(turn), "VM_TURN"
+    else:
+        sys.exit(f"VM_TURN is '{turn}': commit, or a number from 0 to {groups - 1}")
+    chosen = names[turn % groups::groups]
+    print(f"# turn {turn % groups} of {groups} ({by}): {' '.join(chosen)}", flush=True)
+    return chosen
+
+
+if os.environ.get("VM_TURN"):
+    if wanted or icount:
+        sys.exit("--turn takes no tests, and no --icount")
+    wanted = whose_turn(os.environ["VM_TURN"])
 wanted = wanted or [n for n in script_names() if counts_instructions(n) == icount and not says(n, "long")]
 jobs = [job for word in wanted for job in resolve(word)]
 for i, job in enumerate(jobs):
