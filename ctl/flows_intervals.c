@@ -260,7 +260,7 @@ static void print(const struct interval *x, size_t n, bool json, const char *pee
 
 	if (!list) {
 		if (peer)
-			puts("\nPassed as charged + refused as seen: flows, remainder and none are what the counter grew by");
+			puts("\nPassed as charged + refused (on arrival as charged, else as seen): flows, remainder and none are what the counter grew by");
 		return;
 	}
 	doc = bwl_doc("flow-intervals");

@@ -429,7 +429,8 @@ const struct ctl_cmd ctl_history_cmds[] = {
 	  "What passed and when: bytes and rates of a peer, or of one of its classes or ports",
 	  "TIME is how long ago: --since 24h (1h), --until 2h (0s: now). Seconds are kept for at least an hour,\n"
 	  "minutes for a month; steps shorter than what is kept divide a minute evenly. Without NAME: lists the\n"
-	  "peers that have a history. SENT and ARRIVED are as charged, DROPPED as seen (on arrival, as charged to its sender); a class is counted on the\n"
+	  "peers that have a history. SENT and ARRIVED are as charged, DROPPED as seen, or\n"
+	  "on arrival as charged to their sender; a class is counted on the\n"
 	  "way out only. CLASS may be port/DEVICE: what that host port sent to the peer, if the policy limits that\n"
 	  "(`ports`). Successive steps in which nothing passed are one row.\n\n"
 	  "  --all              a row for each of them\n"

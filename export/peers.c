@@ -126,7 +126,8 @@ static bool sa_changes(const struct peer *p, double *ret)
 static const struct metric of_peer[] = {
 	{ "peer_passed_bytes_total", PROM_COUNTER, "Bytes passed, as charged", passed_bytes },
 	{ "peer_passed_frames_total", PROM_COUNTER, "Frames passed", passed_frames },
-	{ "peer_dropped_bytes_total", PROM_COUNTER, "Bytes refused, as seen", dropped_bytes },
+	{ "peer_dropped_bytes_total", PROM_COUNTER,
+	  "Bytes refused, as seen; on arrival as charged to their sender", dropped_bytes },
 	{ "peer_dropped_frames_total", PROM_COUNTER, "Frames refused", dropped_frames },
 	{ "peer_grant_live", PROM_GAUGE,
 	  "1: the grant is in force; 0: there is none, or it is expired, silent or revoked", live },

@@ -70,10 +70,10 @@ BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
  * cache line) each.
  *
  * Odd entries also count, and never fall: used_bytes is what passed, as charged; drop_bytes is what
- * was refused, as the hook saw it (for a class without refusals by a note: bpf/lib/again.h). They
- * count the class of a class's limit (which may limit nothing: BWL_BASE_COUNT_ALL), the host port's
- * traffic to that peer for a tenant's limit, and arriving traffic for a peer's accept limit. Counts
- * of the entry's earlier owners are included.
+ * was refused, as the hook saw it or, on arrival, as charged to its sender (for a class without
+ * refusals by a note: bpf/lib/again.h). They count the class of a class's limit (which may limit
+ * nothing: BWL_BASE_COUNT_ALL), the host port's traffic to that peer for a tenant's limit, and
+ * arriving traffic for a peer's accept limit. Counts of the entry's earlier owners are included.
  */
 struct bwl_state {
 	__u64 finish_bytes; /* GCRA: see above */

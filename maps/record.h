@@ -30,7 +30,8 @@ static inline __attribute__((always_inline)) __u32 bwl_rec_bank(__u32 interval)
 	return interval & (BWL_REC_BANKS - 1);
 }
 
-/* As in bwl_peer_count: passed bytes as charged, refused bytes as the hook saw them. */
+/* As in bwl_peer_count: passed bytes as charged, refused bytes as the hook saw them, or on
+ * arrival as charged to their sender. */
 struct bwl_rec_sum {
 	__u64 frames, bytes, drop_frames, drop_bytes;
 };
@@ -127,7 +128,8 @@ BWL_ASSERT_SIZE(struct bwl_rec_id, 32);
 struct bwl_rec_row {
 	struct bwl_rec_id id;
 	__u64 frames;      /* times BWL_REC_FRAME; the low bits are the union of its TCP flags */
-	__u64 bytes;       /* as the hook saw the frames */
+	__u64 bytes;       /* as the hook saw the frames; refused on arrival: as charged to their
+			    * sender */
 	__u64 charged;     /* passed: every segment with its headers; refused: what stayed
 			    * charged */
 	__u32 first, last; /* CLOCK_BOOTTIME, up to two ticks late (bpf/lib/clock.h), shifted */

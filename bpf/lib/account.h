@@ -218,9 +218,9 @@ BWL_GLOBAL int bwl_refused(const struct bwl_pkt *k, const struct bwl_work *w, __
 	if (!n)
 		return 0;
 	if (w->tally)
-		bwl_tally(w->tally, 0, w->len);
+		bwl_tally(w->tally, 0, bwl_drop_len(w));
 	n->drop_frames++;
-	n->drop_bytes += w->len;
+	n->drop_bytes += bwl_drop_len(w);
 	n->refund_lost += w->lost;
 	if (bwl_records)
 		bwl_record(k, w, n, reason);

@@ -121,18 +121,16 @@ static __always_inline int bwl_admit(struct bwl_ctx *c, struct __sk_buff *skb, _
  * from: the peer whose SA it came through; 0: in the clear from the network, which is allowed only
  * from the prefixes of a `clear` peer.
  *
- * What is refused counts as its sender was charged, as what passes does: GRO may have merged
- * segments, and then the frame has the headers of the first alone. Sums of both ends are compared
- * (docs/evidence.md).
+ * What is refused counts to its peer as its sender was charged, as what passes does: GRO may have
+ * merged segments, and then the frame has the headers of the first alone. Sums of both ends are
+ * compared (docs/evidence.md). The port's reasons count what the hook saw.
  */
 static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
 {
 	int cost = bwl_tc_cost(c, skb, skb->gso_size);
-	int r = bwl_admit(c, skb, from, cost);
 
-	if (!bwl_reason_is_pass(r) && c->id && c->charge)
-		c->len = c->charge;
-	return r;
+	c->arrived = c->charge;
+	return bwl_admit(c, skb, from, cost);
 }
 
 #endif

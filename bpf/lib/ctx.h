@@ -60,7 +60,15 @@ struct bwl_work {
 	__u8 exact;
 	__u16 resumes; /* bwl_ctl's, when the packet arrived */
 	__u32 came;    /* arrival time, if latency is measured (latency.h) */
+	__u32 arrived; /* what its sender was charged, bytes (arrive.h); 0: not known, or not from
+			* a peer */
 };
+
+/* What a refused packet counts in its peer's sums, bytes: so they agree with its sender's. */
+static __always_inline __u32 bwl_drop_len(const struct bwl_work *w)
+{
+	return w->arrived ? w->arrived : w->len;
+}
 
 struct bwl_ctx {
 	struct bwl_pkt pkt;

@@ -112,7 +112,7 @@ static __always_inline void bwl_rec_add(struct bwl_rec_row *x, const struct bwl_
 	__u32 now = w->now_ns >> BWL_REC_TIME_SHIFT;
 
 	x->frames = (x->frames + BWL_REC_FRAME) | flags;
-	x->bytes += w->len;
+	x->bytes += pass ? w->len : bwl_drop_len(w);
 	x->charged += pass ? w->charge : w->lost;
 	if ((__s32)(now - x->last) > 0) /* not every packet's time is exact (clock.h) */
 		x->last = now;
@@ -169,7 +169,7 @@ static __always_inline void bwl_rec_count(struct bwl_rec_sum *s, const struct bw
 		s->bytes += w->charge;
 	} else {
 		s->drop_frames++;
-		s->drop_bytes += w->len;
+		s->drop_bytes += bwl_drop_len(w);
 	}
 }
 
@@ -200,7 +200,7 @@ static __always_inline struct bwl_rec_peer *bwl_rec_peer_of(__u32 table, __u32 s
 		p->before.frames = n->frames - pass;
 		p->before.bytes = n->bytes - (pass ? w->charge : 0);
 		p->before.drop_frames = n->drop_frames - !pass;
-		p->before.drop_bytes = n->drop_bytes - (pass ? 0 : w->len);
+		p->before.drop_bytes = n->drop_bytes - (pass ? 0 : bwl_drop_len(w));
 		p->rest = (struct bwl_rec_sum){};
 		p->stamp = stamp;
 		return p;
@@ -219,7 +219,7 @@ static __always_inline void bwl_rec_other(struct bwl_rec_cpu *own, __u32 stamp,
 		bwl_add(&s->bytes, (__u64)w->charge);
 	} else {
 		bwl_add(&s->drop_frames, 1);
-		bwl_add(&s->drop_bytes, (__u64)w->len);
+		bwl_add(&s->drop_bytes, (__u64)bwl_drop_len(w));
 	}
 }
 

@@ -106,12 +106,14 @@ static const struct {
 	  get_version, false },
 	{ "tray_passed_bytes_per_second", "What passes, as charged.", PROM_GAUGE, get_passes,
 	  true },
-	{ "tray_dropped_bytes_per_second", "What is dropped, as seen.", PROM_GAUGE, get_drops,
+	{ "tray_dropped_bytes_per_second",
+	  "What is dropped, as seen; on arrival as charged to its sender.", PROM_GAUGE, get_drops,
 	  true },
 	{ "tray_passed_bytes_total", "Bytes passed since its attach, as charged.", PROM_COUNTER,
 	  get_passed, true },
-	{ "tray_dropped_bytes_total", "Bytes dropped since its attach, as seen.", PROM_COUNTER,
-	  get_dropped, true },
+	{ "tray_dropped_bytes_total",
+	  "Bytes dropped since its attach, as seen; on arrival as charged to their sender.",
+	  PROM_COUNTER, get_dropped, true },
 };
 
 static void trays(FILE *f, const struct model_asked *a)

@@ -234,13 +234,16 @@ static void what_is_refused_on_arrival_counts_as_its_sender_was_charged(void **s
 		.gso_size = 1000,
 		.gso_segs = 3,
 	};
+	uint64_t seen = 14 + 20 + 20 + 3000;
+	struct rig_result r;
 	struct bwl_rec_sum is;
 	struct bwl_book b;
 
 	(void)state;
 	apply(HEAD "peers:\n" DEST("a", 1) "accept: { rate: 8kbit, burst: 2000b }, " FREE);
 	rig_advance(RIG_SECOND);
-	assert_string_equal(judge(&k, NULL), "accept-rate");
+	assert_string_equal(judge(&k, &r), "accept-rate");
+	assert_int_equal(r.bytes, seen); /* of the port's reasons: as the hook saw it */
 	is = counters(id_of("a"));
 	assert_int_equal(is.drop_frames, 1);
 	assert_int_equal(is.drop_bytes, 3 * (14 + 20 + 20 + 1000));

@@ -21,8 +21,7 @@ blast() { ends_blast host1 10.0.2.2 "$@"; }
 
 trays_up 2 || exit 1
 mkdir -p "$LAB_PINS"
-# East accepts 400 kB and little more of what arrives, however slow this machine is; west accepts everything. All of TCP
-# passes: refused packets are counted as seen, so the headers that GRO saved would be missing (docs/evidence.md).
+# East accepts 400 kB and little more of what arrives, however slow this machine is; west accepts everything.
 sa_tray_policy 1 'grant: { rate: 1gbit, burst: 8mb }, accept: { rate: 1gbit, burst: 8mb }' >"$LAB_TMP/west.yaml"
 sa_tray_policy 2 'grant: { rate: 1gbit, burst: 8mb }, accept: { rate: 100kbit, burst: 400kb }' >"$LAB_TMP/east.yaml"
 ends_up --tunnel bwl0 --host pf0hpf --uplink p0 || exit 1

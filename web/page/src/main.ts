@@ -33,7 +33,7 @@ const stale = h('p', { class: 'stale', role: 'alert', hidden: '' });
 const main = document.getElementById('main') as HTMLElement;
 const dialog = h('dialog', { 'aria-labelledby': 'keys' }, h('h2', { id: 'keys' }, 'Keys, and sources of the numbers'),
 	h('dl', {}, ...KEYS.flatMap(([key, what]) => [h('dt', {}, h('kbd', {}, key)), h('dd', {}, what)])),
-	h('p', {}, 'Rates, volumes, states and reasons: the maps of the data plane. What was refused and sent before: bwlimitd’s history. Volumes over a restart: the ledger. SAs: charon and the kernel. A number fades when it is more than 3 s old (slower ones: 3 s after the next one was due); – means not known.'),
+	h('p', {}, 'Rates, volumes, states and reasons: the maps of the data plane. What was refused and sent before: bwlimitd’s history. Volumes over a restart: the ledger. SAs: charon and the kernel. A number fades when it is more than 3 s old (slower ones later); – means not known.'),
 	h('p', {}, '1 GB here is 10⁹ bytes. A policy counts in powers of two: its 1gb is 1.07 GB here.'),
 	h('p', {}, 'This page changes nothing: every change is a command to type, and bwlimit-ctl checks who may run it.'),
 	h('form', { method: 'dialog' }, h('button', {}, 'close')));

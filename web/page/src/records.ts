@@ -21,7 +21,7 @@ const to = (f: Flow): string => (f.destination_port === 4791 ? `${end(f.destinat
 const protocol = (f: Flow): string => (f.ip_protocol === undefined ? '' : (PROTOCOLS[f.ip_protocol] ?? String(f.ip_protocol)));
 const refused = (f: Flow): boolean => !f.reason.startsWith('pass');
 const words = (f: Flow): string => [f.direction, protocol(f), f.class, f.reason, from(f), to(f)].join(' ');
-/** Bytes as charged if it passed, as seen if it was refused: like the counters. */
+/** Bytes as charged if it passed, as seen if it was refused (on arrival, as charged to its sender): like the counters. */
 const weight = (f: Flow): number => (refused(f) ? f.bytes : f.charged_bytes);
 
 const all = (s: CountSum | null): number | null => (s ? s.passed_bytes + s.dropped_bytes : null);
@@ -73,7 +73,7 @@ export class Records {
 				{ id: 'class', title: 'class', width: 's', sort: (f) => f.class, text: (f) => f.class ?? DASH },
 				{ id: 'reason', title: 'reason', width: 's', sort: (f) => f.reason, text: (f) => f.reason },
 				{ id: 'frames', title: 'frames', figures: true, width: 's', sort: (f) => f.frames, text: (f) => count(f.frames) },
-				{ id: 'bytes', title: 'bytes', figures: true, width: 's', sort: weight, text: (f) => bytes(weight(f)), tip: 'As charged; refused frames as seen' },
+				{ id: 'bytes', title: 'bytes', figures: true, width: 's', sort: weight, text: (f) => bytes(weight(f)), tip: 'As charged; refused frames as seen, or on arrival as charged to their sender' },
 				{ id: 'last', title: 'last', figures: true, width: 's', sort: (f) => f.until, text: (f) => clock(f.until, true) },
 			],
 		});
