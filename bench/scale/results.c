@@ -90,7 +90,8 @@ static bool is_as_it_says(const struct scale *b, unsigned k, const struct cell *
 	 * the limit of its peer or zone ahead of its time, and is refused (seen on 16 CPUs: one
 	 * packet of 9 760 000).
 	 */
-	return others <= c->packets / 1000000 + 1;
+	return others == c->reason[BWL_R_PEER_RATE] + c->reason[BWL_R_ZONE_RATE] &&
+	       others <= c->packets / 1000000 + (c->packets >= 1000000);
 }
 
 int scale_check(const struct scale *b)
