@@ -24,7 +24,7 @@ grants() { # tray: accept is higher than what the other tray can ever send
 	local rate=RATE$1
 	mesh_policy "$1" "grant: { rate: ${!rate}bit, burst: ${BURST}b }, $ACCEPT"
 }
-out() { tray_ctl 1 --json peer show tray-2 | jq .tunnel.spi_out; }
+out() { tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.spi_out; }
 out_is_not() { [[ $(out) != "$1" ]]; }
 judged() { # what happened meanwhile
 	load_end
