@@ -64,7 +64,8 @@ vm_unpack() {
 	shift 2
 	mkdir -p "$into" "$VM_CACHE/tmp"
 	tmp=$(mktemp -d -p "$VM_CACHE/tmp")
-	if ! (cd "$tmp" && vm_apt "$suite" apt-get download "$@") >"$tmp/log" 2>&1; then
+	# What this machine has installed is no candidate: its suite may have another version.
+	if ! (cd "$tmp" && vm_apt "$suite" apt-get -o Dir::State::status=/dev/null download "$@") >"$tmp/log" 2>&1; then
 		echo "cannot download $*: $(grep -m 1 '^E:' "$tmp/log")"
 		rc=1
 	else
