@@ -34,11 +34,15 @@ END
 tool() { in_dpu "$@" >"$LAB_TMP/out" 2>&1 || { sed 's/^/# /' "$LAB_TMP/out"; false; }; }
 is_up() { ip_in dpu -o link show dev "$1" | grep -q '[<,]UP[,>]'; }
 refute "nothing passes before anything is attached" eval 'in_host ping -q -c 1 -W 2 "$(lab_dest4 1)" >/dev/null'
-free_kib() { awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo; }
-free=$(free_kib)
-check "it attaches" tool bwlimit-load attach --policy "$LAB_TMP/policy.yaml"
+older=/testbed/older/usr/sbin
+[[ -d $older ]] || older=/usr/sbin
+check "it attaches" tool $older/bwlimit-load attach --policy "$LAB_TMP/policy.yaml"
 [[ $TAP_BAD -eq 0 ]] || { done_testing; exit 1; }
-note "attach took $((free - $(free_kib))) KiB of memory, with room for as many peers as it takes by itself"
+if [[ $older != /usr/sbin ]]; then
+	note "attached by $($older/bwlimit-load --version), upgraded by $(bwlimit-load --version)"
+	check "with an older package IPv4 passes" eval 'in_host ping -q -c 3 -i 0.2 -W 5 "$(lab_dest4 1)" >/dev/null'
+	check "its programs and maps are replaced in place" tool bwlimit-load upgrade
+fi
 in_dpu bwlimit-load status | sed -n 's/^ *\(bwl_[a-z_]*\) .*\(tcx\|clsact\|generic\|native\).*/# \1 by \2/p'
 check "verify is clean" tool bwlimit-load verify
 check "IPv4 passes" eval 'in_host ping -q -c 3 -i 0.2 -W 5 "$(lab_dest4 1)" >/dev/null'
