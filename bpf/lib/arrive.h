@@ -93,10 +93,17 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb, 
 	return r == BWL_R_NONE ? BWL_R_PASS_ACCEPT : r;
 }
 
-/* As bwl_arrive(). */
-static __always_inline int bwl_admit(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from, int cost)
+/*
+ * from: the peer whose SA it came through; 0: in the clear from the network, which is allowed only
+ * from the prefixes of a `clear` peer.
+ *
+ * What is refused counts to its peer as its sender was charged, as what passes does: GRO may have
+ * merged segments, and then the frame has the headers of the first alone. Sums of both ends are
+ * compared (docs/evidence.md). The port's reasons count what the hook saw.
+ */
+static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
 {
-	int r;
+	int r, cost;
 
 	if (!from && (bwl_tag(skb) >= 0 || c->pkt.nvid))
 		return BWL_R_VLAN;
@@ -104,6 +111,8 @@ static __always_inline int bwl_admit(struct bwl_ctx *c, struct __sk_buff *skb, _
 	c->tally = bwl_accept_state(c->id);
 	if (r == BWL_R_NO_PEER && !from)
 		return BWL_R_UPLINK_IN;
+	cost = bwl_tc_cost(c, skb, skb->gso_size);
+	c->arrived = c->charge;
 	if (r != BWL_R_NONE)
 		return r;
 	if ((c->peer->meta.path == BWL_PATH_CLEAR) == !!from)
@@ -115,22 +124,6 @@ static __always_inline int bwl_admit(struct bwl_ctx *c, struct __sk_buff *skb, _
 	if (from && bwl_dest(c, c->pkt.saddr) != from)
 		return BWL_R_TUNNEL_SRC;
 	return bwl_accept(c, skb, cost);
-}
-
-/*
- * from: the peer whose SA it came through; 0: in the clear from the network, which is allowed only
- * from the prefixes of a `clear` peer.
- *
- * What is refused counts to its peer as its sender was charged, as what passes does: GRO may have
- * merged segments, and then the frame has the headers of the first alone. Sums of both ends are
- * compared (docs/evidence.md). The port's reasons count what the hook saw.
- */
-static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
-{
-	int cost = bwl_tc_cost(c, skb, skb->gso_size);
-
-	c->arrived = c->charge;
-	return bwl_admit(c, skb, from, cost);
 }
 
 #endif

@@ -226,32 +226,55 @@ static void what_comes_from_a_peer_is_recorded_by_the_port_it_came_in_by(void **
 
 static void what_is_refused_on_arrival_counts_as_its_sender_was_charged(void **state)
 {
-	/* Three segments of 1 000 bytes, merged: of the second and third the headers are gone. */
-	const struct rig_packet k = {
-		.prog = RIG_UPIN,
-		.port = RIG_P0,
-		.spec = "eth ip4 src=10.1.0.1 dst=10.0.7.2 tcp flags=0x10 sport=5 dport=6 fill=3000",
-		.gso_size = 1000,
-		.gso_segs = 3,
+	static const struct {
+		const char *from;
+		uint64_t headers; /* bytes of a segment's */
+	} families[] = {
+		{ "eth ip4 src=10.1.0.1 dst=10.0.7.2 tcp flags=0x10 sport=5 dport=6",
+		  14 + 20 + 20 },
+		{ "eth ip6 src=fd00:1::1 dst=fd00:7::2 tcp flags=0x10 sport=5 dport=6",
+		  14 + 40 + 20 },
 	};
-	uint64_t seen = 14 + 20 + 20 + 3000;
-	struct rig_result r;
+	struct rig_packet k = { .prog = RIG_UPIN, .port = RIG_P0 };
+	uint64_t refused = 0;
 	struct bwl_rec_sum is;
+	struct rig_result r;
 	struct bwl_book b;
+	char spec[128];
+	size_t i;
 
 	(void)state;
-	apply(HEAD "peers:\n" DEST("a", 1) "accept: { rate: 8kbit, burst: 2000b }, " FREE);
+	apply(HEAD
+	      "peers:\n"
+	      "  - { name: a, addresses: [10.1.0.1, \"fd00:1::/64\"], path: clear, via: 192.0.2.1, "
+	      "via6: 2001:db8::1, accept: { rate: 8kbit, burst: 2000b }, " FREE);
 	rig_advance(RIG_SECOND);
-	assert_string_equal(judge(&k, &r), "accept-rate");
-	assert_int_equal(r.bytes, seen); /* of the port's reasons: as the hook saw it */
+	for (i = 0; i < 2; i++)
+		assert_string_equal(uplink(families[i].from), "pass-accept");
+	/* Three segments of 1 000 bytes, merged: of the second and third the headers are gone. */
+	k.gso_size = 1000;
+	k.gso_segs = 3;
+	k.spec = spec;
+	for (i = 0; i < 2; i++) {
+		snprintf(spec, sizeof(spec), "%s fill=3000", families[i].from);
+		assert_string_equal(judge(&k, &r), "accept-rate");
+		/* Of the port's reasons: as the hook saw it. */
+		assert_int_equal(r.bytes, families[i].headers + 3000);
+		refused += 3 * (families[i].headers + 1000);
+	}
 	is = counters(id_of("a"));
-	assert_int_equal(is.drop_frames, 1);
-	assert_int_equal(is.drop_bytes, 3 * (14 + 20 + 20 + 1000));
+	assert_int_equal(is.drop_frames, 2);
+	assert_int_equal(is.drop_bytes, refused);
 	b = turn();
 	assert_balanced(&b);
-	assert_int_equal(b.nflows, 1);
-	assert_int_equal(b.flow[0].bytes, is.drop_bytes);
-	assert_int_equal(b.flow[0].charged, 0);
+	assert_int_equal(b.nflows, 4);
+	for (i = 0; i < b.nflows; i++) {
+		if (bwl_flow_reason(&b.flow[i]) != BWL_R_ACCEPT_RATE)
+			continue;
+		refused -= b.flow[i].bytes;
+		assert_int_equal(b.flow[i].charged, 0);
+	}
+	assert_int_equal(refused, 0);
 	bwl_book_free(&b);
 }
 
