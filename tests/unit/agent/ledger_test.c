@@ -3,20 +3,12 @@
  * The ledger's files: what is committed survives a crash, and whatever is cut off or changed in
  * them, no row ever contains less than was committed.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-#include <dirent.h>
-#include <fcntl.h>
+#include "../files.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "agent/ledger/ledger.h"
 
 static const char *const files[] = { "ledger.db", "ledger.db-wal", "ledger.seq" };
@@ -28,25 +20,12 @@ static uint64_t seed = 7;
 
 static uint64_t rnd(void)
 {
-	uint64_t z = (seed += 0x9e3779b97f4a7c15ULL);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
+	return test_random(&seed);
 }
 
-/* By itself: thousands of times, and a process with sanitizers forks slowly. */
 static void clear(const char *d)
 {
-	DIR *files_of = opendir(d);
-	struct dirent *f;
-
-	assert_non_null(files_of);
-	while ((f = readdir(files_of))) {
-		if (!strncmp(f->d_name, "ledger", 6))
-			assert_int_equal(unlinkat(dirfd(files_of), f->d_name, 0), 0);
-	}
-	closedir(files_of);
+	test_remove(d, "ledger");
 }
 
 static int setup(void **state)

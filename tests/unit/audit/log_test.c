@@ -3,8 +3,8 @@
  * The log on disk: the public key and an old checkpoint reveal every change of its files, with its
  * place. What a crash leaves can be opened.
  */
+#include "../files.h"
 #include "log_rig.h"
-#include <dirent.h>
 
 static int append_to(const char *where, const char *text)
 {
@@ -145,24 +145,6 @@ static void a_log_cut_at_any_length_is_found_by_a_checkpoint_of_the_whole(void *
 	free(was);
 }
 
-/* By itself: over a thousand times, and a process with sanitizers forks slowly. */
-static unsigned remove_torn(void)
-{
-	DIR *files = opendir(dir);
-	struct dirent *f;
-	unsigned n = 0;
-
-	assert_non_null(files);
-	while ((f = readdir(files))) {
-		if (strncmp(f->d_name, "torn-", 5))
-			continue;
-		assert_int_equal(unlinkat(dirfd(files), f->d_name, 0), 0);
-		n++;
-	}
-	closedir(files);
-	return n;
-}
-
 static void a_log_cut_at_any_length_by_a_crash_opens_and_goes_on(void **state)
 {
 	struct bwl_checkpoint old[4];
@@ -195,7 +177,7 @@ static void a_log_cut_at_any_length_by_a_crash_opens_and_goes_on(void **state)
 			now = slurp(&m);
 			assert_non_null(strstr(now, "torn bytes set aside in torn-"));
 			free(now);
-			assert_true(remove_torn() > 0);
+			assert_true(test_remove(dir, "torn-") > 0);
 		}
 	}
 	spit(was, header - 1); /* a crash leaves no first file without its whole header */

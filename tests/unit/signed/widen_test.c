@@ -3,67 +3,10 @@
  * Does a change widen? Properties over random policies, and a test of every single key: a step up
  * is found, and a step down is not mistaken for one.
  */
-#include "policy_random.h"
-#include "signed/widen.h"
-
-static void *copy(const void *at, size_t n)
-{
-	void *ret = malloc(n + 1);
-
-	return n ? memcpy(ret, at, n) : ret;
-}
-
-static struct bwl_policy *clone(const struct bwl_policy *p)
-{
-	struct bwl_policy *q = copy(p, sizeof(*p));
-
-	q->uplinks = copy(p->uplinks, p->nuplinks * sizeof(*p->uplinks));
-	q->ports = copy(p->ports, p->nports * sizeof(*p->ports));
-	for (size_t i = 0; i < p->nports; i++)
-		q->ports[i].sources = copy(p->ports[i].sources,
-					   p->ports[i].nsources * sizeof(struct bwl_pfx));
-	q->zones = copy(p->zones, p->nzones * sizeof(*p->zones));
-	q->peers = malloc(64 * sizeof(*p->peers)); /* room for more */
-	memcpy(q->peers, p->peers, p->npeers * sizeof(*p->peers));
-	for (size_t i = 0; i < p->npeers; i++) {
-		struct bwl_pol_peer *x = &q->peers[i];
-
-		x->addresses = calloc(x->naddresses + 8, sizeof(struct bwl_pfx));
-		memcpy(x->addresses, p->peers[i].addresses, x->naddresses * sizeof(struct bwl_pfx));
-		x->tenants = copy(x->tenants, x->ntenants * sizeof(*x->tenants));
-		x->ipsec_id = x->ipsec_id ? strdup(x->ipsec_id) : NULL;
-		x->ipsec_ppk = x->ipsec_ppk ? strdup(x->ipsec_ppk) : NULL;
-	}
-	q->services = copy(p->services, p->nservices * sizeof(*p->services));
-	q->warnings = NULL;
-	q->nwarnings = 0;
-	return q;
-}
-
-static bool widens(const struct bwl_policy *from, const struct bwl_policy *to)
-{
-	struct bwl_holding a = bwl_holding_of(from), b = bwl_holding_of(to);
-	struct bwl_widened w;
-	bool r = bwl_widens(&a, &b, &w);
-
-	bwl_widened_free(&w);
-	return r;
-}
+#include "widen_rig.h"
 
 /* Makes a step in p; s chooses where. false: it is not possible here. */
 typedef bool (*step)(struct bwl_policy *p, uint64_t *s);
-
-/* A random peer with a grant that is not `monitor`. */
-static struct bwl_pol_peer *granted(struct bwl_policy *p, uint64_t *s)
-{
-	for (unsigned i = test_random(s) % p->npeers, n = 0; n < p->npeers; n++) {
-		struct bwl_pol_peer *x = &p->peers[(i + n) % p->npeers];
-
-		if (x->grant.present && x->mode != BWL_MODE_MONITOR)
-			return x;
-	}
-	return NULL;
-}
 
 #define STEP(name) static bool name(struct bwl_policy *p, uint64_t *s)
 /* Defines a step of a peer that has a grant. */
@@ -243,19 +186,6 @@ static const struct named { const char *name; step take; } up[] = {
 	S(ipsec_sooner), S(nothing),
 };
 /* clang-format on */
-#define N(a) (sizeof(a) / sizeof((a)[0]))
-
-static struct bwl_policy *any_policy(uint64_t *s)
-{
-	struct bwl_policy *p = random_policy(s), *q;
-
-	for (unsigned i = 0; i < _BWL_TAMPER_MAX; i++)
-		p->tamper[i] = test_random(s) % _BWL_ACTION_MAX;
-	bwl_policy_check(p, NULL, NULL); /* as after reading a policy */
-	q = clone(p);
-	bwl_policy_free(p);
-	return q;
-}
 
 static void nothing_widens_itself(void **state)
 {
@@ -405,182 +335,6 @@ static void what_does_not_widen_lets_no_packet_have_more(void **state)
 	assert_true(looked > 5000);
 }
 
-static struct bwl_policy *yaml(const char *peers)
-{
-	char text[2048];
-
-	snprintf(text, sizeof(text), TOP "%s", peers);
-	return read_text(text);
-}
-
-#define CLEAR "    path: clear\n    via: 10.9.9.9\n"
-#define BIG "  - name: big\n    addresses: [198.51.100.0/24]\n" CLEAR "    grant: { rate: 1gbit }\n"
-#define SMALL                                                                                      \
-	"  - name: small\n    addresses: [198.51.100.7/32]\n" CLEAR "    grant: { rate: 1mbit }\n"
-#define NONE "  - name: none\n    addresses: [198.51.100.7/32]\n" CLEAR
-
-static void addresses_belong_to_whom_the_longest_prefix_names(void **state)
-{
-	static const struct {
-		const char *from, *to;
-		bool widens;
-	} row[] = {
-		{ "peers:\n" BIG SMALL, "peers:\n" BIG, true }, /* now the larger peer's */
-		{ "peers:\n" BIG NONE, "peers:\n" BIG, true },  /* a hole is filled */
-		{ "peers:\n" BIG, "peers:\n" BIG NONE, false }, /* a hole is made */
-		{ "peers:\n" BIG, "peers:\n" BIG SMALL, true }, /* both together may send more */
-		{ "peers:\n" BIG SMALL, "peers:\n" SMALL, false },
-		{ "peers:\n" SMALL, "peers:\n" BIG, true },
-		{ "peers:\n" BIG, "peers:\n" SMALL, true },
-		{ "", "peers:\n" SMALL, true },
-		{ "peers:\n" SMALL, "", false },
-		{ "", "peers:\n" NONE, false },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < N(row); i++) {
-		struct bwl_policy *a = yaml(row[i].from), *b = yaml(row[i].to);
-
-		if (widens(a, b) != row[i].widens)
-			fail_msg("row %zu", i);
-		bwl_policy_free(a);
-		bwl_policy_free(b);
-	}
-}
-
-static void a_grant_that_ends_sooner_opens_no_larger_floor(void **state)
-{
-	uint64_t s = 5;
-	struct bwl_policy *a = any_policy(&s), *b, *c;
-	struct bwl_pol_peer *x;
-
-	(void)state;
-	x = granted(a, &s);
-	x->expiry_ns = NOW_BOOT + 1000;
-	x->mode = BWL_MODE_POLICE;
-	x->grant = (struct bwl_lim){
-		.present = true, .rate_bps = 1000000, .has_volume = true, .volume = 1000
-	};
-	x->floor = (struct bwl_lim){ .present = true, .rate_bps = 500000 };
-	b = clone(a);
-	bwl_policy_peer(b, x->name)->expiry_ns--;
-	assert_true(widens(a, b));
-	c = clone(a);
-	bwl_policy_peer(c, x->name)->grant.present = false;
-	assert_true(widens(a, c));
-	bwl_policy_peer(c, x->name)->floor.present = false;
-	assert_false(widens(a, c));
-	bwl_policy_free(a);
-	bwl_policy_free(b);
-	bwl_policy_free(c);
-}
-
-static void what_stands_beside_a_policy_is_compared_too(void **state)
-{
-	static const char *const closed[] = { "big", "small" };
-	struct bwl_policy *p = yaml("peers:\n" BIG SMALL);
-	const struct bwl_holding is = { .pol = p,
-					.not_after_s = 100,
-					.offline_for_ns = 100,
-					.lease_most_ns = 100,
-					.closed = closed,
-					.nclosed = 2 };
-	struct bwl_holding to[7] = { is, is, is, is, is, is, is };
-	struct bwl_widened w;
-	char text[BWL_WIDENING_TEXT];
-
-	(void)state;
-	to[0].not_after_s++;
-	to[1].offline_for_ns++;
-	to[2].lease_most_ns++;
-	to[3].stages = true;
-	to[4].fresh_volume = true;
-	to[5].nclosed = 1;
-	for (unsigned i = 0; i < 7; i++) {
-		assert_int_equal(bwl_widens(&is, &to[i], &w), i < 6);
-		if (i < 6)
-			assert_int_equal(w.n, 1);
-		if (i == 5)
-			assert_string_equal(bwl_widening_text(w.item, text),
-					    "small: revocation: closed -> open");
-		bwl_widened_free(&w);
-		if (i < 4)
-			assert_false(bwl_widens(&to[i], &is, &w));
-		if (i < 4)
-			bwl_widened_free(&w);
-	}
-	bwl_policy_free(p);
-}
-
-static void it_says_where_and_what_in_words(void **state)
-{
-	struct bwl_policy *a = yaml("peers:\n" SMALL),
-			  *b = yaml("peers:\n"
-				    "  - name: small\n    addresses: [198.51.100.7/32]\n" CLEAR
-				    "    grant: { rate: 2mbit, burst: 64kb }\n");
-	struct bwl_holding x = bwl_holding_of(a), y = bwl_holding_of(b);
-	char text[BWL_WIDENING_TEXT];
-	struct bwl_widened w;
-
-	(void)state;
-	assert_true(bwl_widens(&x, &y, &w));
-	assert_string_equal(bwl_widening_text(w.item, text),
-			    "peer small, grant: rate: 1mbit -> 2mbit");
-	bwl_widened_free(&w);
-	bwl_policy_free(a);
-	bwl_policy_free(b);
-}
-
-/* This cannot be undone, so one person alone cannot demand it. */
-static void that_keys_are_destroyed_is_for_two_people(void **state)
-{
-	struct bwl_policy *a = yaml("tamper: { carrier: revoke }\npeers:\n" SMALL),
-			  *b = yaml("tamper: { carrier: destroy }\npeers:\n" SMALL);
-	struct bwl_holding x = bwl_holding_of(a), y = bwl_holding_of(b);
-	char text[BWL_WIDENING_TEXT];
-	struct bwl_widened w;
-
-	(void)state;
-	assert_true(bwl_widens(&x, &y, &w));
-	assert_string_equal(bwl_widening_text(w.item, text),
-			    "tamper: carrier: revoke -> destroy: keys are destroyed");
-	bwl_widened_free(&w);
-	bwl_policy_free(a);
-	bwl_policy_free(b);
-}
-
-static void other_services_are_other_limits(void **state)
-{
-	uint64_t s = 6;
-	struct bwl_policy *a = any_policy(&s), *b;
-	struct bwl_pol_service first;
-
-	(void)state;
-	assert_int_equal(a->nservices, 2);
-	granted(a, &s)->class_[3] = (struct bwl_lim){ .present = true, .rate_bps = 1000000 };
-	first = a->services[0];
-	b = clone(a);
-	assert_false(widens(a, b));
-	b->services[0] = b->services[1]; /* in another order they say the same */
-	b->services[1] = first;
-	assert_false(widens(a, b));
-	b->services[1].port ^= 1;
-	assert_true(widens(a, b));
-	b->services[1] = first;
-	b->services[1].class_ = (uint8_t)((first.class_ + 1) % _BWL_CLASS_MAX);
-	assert_true(widens(a, b));
-	b->nservices = 0;
-	assert_true(widens(a, b));
-	assert_true(widens(b, a));
-	for (size_t i = 0; i < a->npeers; i++)
-		memset(a->peers[i].class_, 0, sizeof(a->peers[i].class_));
-	for (size_t i = 0; i < b->npeers; i++)
-		memset(b->peers[i].class_, 0, sizeof(b->peers[i].class_));
-	assert_false(widens(a, b)); /* no class has a limit */
-	bwl_policy_free(a);
-	bwl_policy_free(b);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -589,12 +343,6 @@ int main(void)
 		cmocka_unit_test(every_single_key_mutated_downward_does_not),
 		cmocka_unit_test(narrower_and_then_narrower_is_narrower),
 		cmocka_unit_test(what_does_not_widen_lets_no_packet_have_more),
-		cmocka_unit_test(addresses_belong_to_whom_the_longest_prefix_names),
-		cmocka_unit_test(a_grant_that_ends_sooner_opens_no_larger_floor),
-		cmocka_unit_test(what_stands_beside_a_policy_is_compared_too),
-		cmocka_unit_test(other_services_are_other_limits),
-		cmocka_unit_test(it_says_where_and_what_in_words),
-		cmocka_unit_test(that_keys_are_destroyed_is_for_two_people),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
