@@ -26,9 +26,15 @@ def script_names():
     return sorted(f[:-3] for f in os.listdir(scripts) if re.fullmatch(r"[0-9]\w*\.sh", f))
 
 
-def says(name, what):
+def head(name, what):
+    """What a script's head says after `# vm-WHAT:`; None: nothing."""
     with open(os.path.join(scripts, name + ".sh"), encoding="utf-8") as f:
-        return re.search(rf"^# vm-{what}: *yes", f.read(4000), re.M) is not None
+        found = re.search(rf"^# vm-{what}: *(.*)", f.read(4000), re.M)
+    return found and found[1]
+
+
+def says(name, what):
+    return (head(name, what) or "").startswith("yes")
 
 
 def counts_instructions(name):
@@ -50,19 +56,13 @@ def properties(test):
 
 
 def script_job(name):
-    path = os.path.join(scripts, name + ".sh")
-    with open(path, encoding="utf-8") as f:
-        head = f.read(4000)
-    timeout = re.search(r"^# vm-timeout: *(\d+)", head, re.M)
-    needs = re.search(r"^# vm-needs: *(.*)", head, re.M)
-    cpus = re.search(r"^# vm-cpus: *(\d+)", head, re.M)
     if counts_instructions(name) and not icount:
         sys.exit(f"{name} needs vm-testbed/run --icount")
-    knobs = re.search(r"^# vm-env: *(.*)", head, re.M)
     env = {"BWL_BUILD": build, "BWL_SOURCE": source}
-    env.update({k: os.environ[k] for k in (knobs[1].split() if knobs else []) if k in os.environ})
-    return {"name": name, "command": ["bash", path], "cwd": source, "env": env, "cpus": cpus and cpus[1],
-            "path": [], "timeout": int(timeout[1]) if timeout else 120, "needs": needs[1].split() if needs else []}
+    env.update({k: os.environ[k] for k in (head(name, "env") or "").split() if k in os.environ})
+    return {"name": name, "command": ["bash", os.path.join(scripts, name + ".sh")], "cwd": source, "env": env,
+            "cpus": head(name, "cpus"), "path": [], "timeout": int(head(name, "timeout") or 120),
+            "needs": (head(name, "needs") or "").split()}
 
 
 def ctest_job(name):
@@ -91,10 +91,8 @@ def resolve(word):
 
 def takes_turns(name):
     """Long, but not the longest, judges no speed, and has the guest that the others have."""
-    with open(os.path.join(scripts, name + ".sh"), encoding="utf-8") as f:
-        own_guest = re.search(r"^# vm-(cpus: *1|needs:.*\bstrongswan6)\b", f.read(4000), re.M)
-    others = says(name, "once") or says(name, "quiet") or counts_instructions(name) or own_guest
-    return says(name, "long") and not others
+    own_guest = counts_instructions(name) or head(name, "cpus") or "strongswan6" in (head(name, "needs") or "").split()
+    return says(name, "long") and not (says(name, "once") or says(name, "quiet") or own_guest)
 
 
 def whose_turn(turn):
