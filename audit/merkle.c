@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See merkle.h. */
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/sha256.h>
 #include "merkle.h"
 
 static void sha256(const void *prefix, size_t prefix_len, const void *a, size_t a_len,
@@ -10,7 +10,7 @@ static void sha256(const void *prefix, size_t prefix_len, const void *a, size_t 
 {
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 
-	if (!ctx || !EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) ||
+	if (!ctx || !EVP_DigestInit_ex(ctx, bwl_sha256(), NULL) ||
 	    !EVP_DigestUpdate(ctx, prefix, prefix_len) || !EVP_DigestUpdate(ctx, a, a_len) ||
 	    !EVP_DigestUpdate(ctx, b, b_len) || !EVP_DigestFinal_ex(ctx, ret->b, NULL))
 		abort(); /* no memory: a wrong hash must not be written */

@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-#include <openssl/evp.h>
+#include <bwl/sha256.h>
 #include "record.h"
 
 #define MAGIC 0x4a4c5742U /* "BWLJ" */
@@ -55,7 +55,7 @@ static void sha256(const uint8_t *prev, const uint8_t *p, size_t n, uint8_t ret[
 {
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 
-	if (!ctx || !EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) ||
+	if (!ctx || !EVP_DigestInit_ex(ctx, bwl_sha256(), NULL) ||
 	    (prev && !EVP_DigestUpdate(ctx, prev, 32)) || !EVP_DigestUpdate(ctx, p, n) ||
 	    !EVP_DigestFinal_ex(ctx, ret, NULL))
 		abort();

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <openssl/evp.h>
 #include <sqlite3.h>
 #include <bwl/cleanup.h>
+#include <bwl/sha256.h>
 #include <bwl/sqlite.h>
 #include "ledger.h"
 #include "seq.h"
@@ -50,7 +50,7 @@ static uint64_t sum_row(const struct ledger_row *r, unsigned char sum[SUM])
 	unsigned char d[32];
 	uint64_t v;
 
-	EVP_Digest(r, sizeof(*r), d, NULL, EVP_sha256(), NULL);
+	EVP_Digest(r, sizeof(*r), d, NULL, bwl_sha256(), NULL);
 	memcpy(sum, d, SUM);
 	memcpy(&v, d, sizeof(v));
 	return v;
@@ -61,7 +61,7 @@ static void sum_meta(uint64_t seq, uint64_t total, uint64_t n, unsigned char sum
 	const uint64_t all[] = { VERSION, seq, total, n };
 	unsigned char d[32];
 
-	EVP_Digest(all, sizeof(all), d, NULL, EVP_sha256(), NULL);
+	EVP_Digest(all, sizeof(all), d, NULL, bwl_sha256(), NULL);
 	memcpy(sum, d, SUM);
 }
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <openssl/evp.h>
 #include "bwl/cleanup.h"
+#include "bwl/sha256.h"
 #include "seq.h"
 
 #define SECTOR 512
@@ -21,7 +21,7 @@ static void make(struct record *r, uint64_t seq)
 	memset(r, 0, sizeof(*r));
 	memcpy(r->magic, "bwlseq1", 7);
 	r->seq = seq;
-	EVP_Digest(r, offsetof(struct record, sum), r->sum, NULL, EVP_sha256(), NULL);
+	EVP_Digest(r, offsetof(struct record, sum), r->sum, NULL, bwl_sha256(), NULL);
 }
 
 static bool reads(const struct record *r)

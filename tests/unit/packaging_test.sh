@@ -46,15 +46,17 @@ help_of() { # program
 	done
 	[[ $1 != bwlimit-ctl ]] || for c in "${fleet_commands[@]}"; do "$ctl" --fleet "$c" --help; done
 }
+declare -A helps
+for p in "${!program[@]}"; do helps[$p]=$(help_of "$p" | options); done
+strangers=$(printf '%s\n' "${helps[@]}" | sort -u)
 for p in "${!program[@]}"; do
-	help=$(help_of "$p" | options | grep -vxE -- '--(help|version)')
+	help=$(grep -vxE -- '--(help|version)' <<<"${helps[$p]}")
 	# `policy apply --confirm` and the like appear in other programs' pages as well.
 	manual=$(man_options "$p" | grep -vxE -- '--(help|version)')
 	completed=$(options <"$packaging/completion/$p.bash" | grep -vxE -- '--(help|version)')
 	check "the manual page of $p has every option that --help has" within "$help" "$manual"
 	check "the completion of $p has every option that --help has" within "$help" "$completed"
 	check "the completion of $p has no option that --help has not" within "$completed" "$help"
-	strangers=$(for o in "${programs[@]}"; do help_of "$o"; done | options)
 	check "the manual page of $p names no option that no program has" within "$manual" "$strangers"
 done
 
