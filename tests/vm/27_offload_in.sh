@@ -162,7 +162,7 @@ has() { # level text
 	jq -e --arg t "$2" --arg l "$1" '.checks[] | select(.result == $l and (.text | contains($t)))' "$LAB_TMP/verify" >/dev/null
 }
 tray_load 1 verify | sed 's/^/# /'
-check "verify says that nothing is merged" has ok "p0 merges nothing"
+check "verify says that nothing is merged" has ok "p0 merges none of the frames"
 in_ns dpu1 ethtool -K p0 gro on
 # The box sends one frame at a time: without this each frame would be a poll of its own.
 ip netns exec "$LAB-dpu1" sh -c 'echo 20000000 >/sys/class/net/p0/gro_flush_timeout'
