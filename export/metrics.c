@@ -67,7 +67,7 @@ static void put_node(FILE *f, const struct bwl_view *v)
 {
 	prom_family(f, "build_info", PROM_GAUGE, "1; the version of the exporter");
 	prom_sample(f, "build_info", &(struct prom_labels){ { { "version", BWL_VERSION } } }, 1);
-	prom_family(f, "switch", PROM_GAUGE, "1 at the state of the stop switch");
+	prom_family(f, "switch", PROM_GAUGE, "1 for the current state of the stop switch");
 	prom_sample(f, "switch", &(struct prom_labels){ { { "state", bwl_switch_name(v->pins) } } },
 		    1);
 	prom_family(f, "policy_generation", PROM_GAUGE, "Policies applied since attach");

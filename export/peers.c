@@ -135,7 +135,7 @@ static const struct metric of_peer[] = {
 	  grant_rate },
 	{ "peer_grant_volume_bytes", PROM_GAUGE, "Volume of the grant, in all or in its window",
 	  grant_volume },
-	{ "peer_grant_volume_used_bytes", PROM_GAUGE, "What is spent of that volume", grant_used },
+	{ "peer_grant_volume_used_bytes", PROM_GAUGE, "Spent part of that volume", grant_used },
 	{ "peer_accept_volume_bytes", PROM_GAUGE,
 	  "Volume of what may arrive from the peer, in all or in its window", accept_volume },
 	{ "peer_accept_volume_used_bytes", PROM_GAUGE, "What has arrived of that volume",
@@ -202,12 +202,12 @@ static const struct tenant_metric of_tenant[] = {
 	  "Bytes passed from a host port that has a limit of its own to the peer, as charged",
 	  tenant_passed },
 	{ "peer_port_dropped_bytes_total", PROM_COUNTER,
-	  "Bytes from it refused where that limit was asked, as seen", tenant_dropped },
+	  "Bytes from it refused where that limit was checked, as seen", tenant_dropped },
 	{ "peer_port_bytes_per_second", PROM_GAUGE, "Rate of that limit; none: unlimited",
 	  tenant_rate },
 	{ "peer_port_volume_bytes", PROM_GAUGE, "Volume of that limit, in all or in its window",
 	  tenant_volume },
-	{ "peer_port_volume_used_bytes", PROM_GAUGE, "What is spent of that volume", tenant_used },
+	{ "peer_port_volume_used_bytes", PROM_GAUGE, "Spent part of that volume", tenant_used },
 };
 #define NOF_TENANT (sizeof(of_tenant) / sizeof(*of_tenant))
 

@@ -43,10 +43,12 @@ static void put_verified(FILE *f, const char *pin_dir)
 		    "Checks that failed when verify last ran; none: not known here");
 	if (is)
 		prom_sample(f, "verify_failed_checks", &none, x.failed);
-	prom_family(f, "verify_warned_checks", PROM_GAUGE, "Checks that warned then");
+	prom_family(f, "verify_warned_checks", PROM_GAUGE,
+		    "Checks that warned when verify last ran; none: not known here");
 	if (is)
 		prom_sample(f, "verify_warned_checks", &none, x.warned);
-	prom_family(f, "verify_timestamp_seconds", PROM_GAUGE, "When that was");
+	prom_family(f, "verify_timestamp_seconds", PROM_GAUGE,
+		    "When verify last ran; none: not known here");
 	if (is)
 		prom_sample(f, "verify_timestamp_seconds", &none, (double)x.at_s);
 }
@@ -63,17 +65,17 @@ void metrics_machine(FILE *f, const struct bwl_view *v)
 	    "0: the wall clock is not synchronised, or earlier than the build of bwlimit",
 	    bwl_wall_state() == BWL_WALL_OK);
 	prom_family(f, "ledger", PROM_GAUGE,
-		    "1 at the state of what protects the ledger from an old copy");
+		    "1 for the current state of the protection of the ledger from an old copy");
 	prom_sample(f, "ledger", &(struct prom_labels){ { { "state", ledger } } }, 1);
-	one(f, "enrolled", "1: signed documents alone may widen what is in force",
+	one(f, "enrolled", "1: only signed documents may widen what is in force",
 	    !!(LOAD(v->pins->lease->enrolled) & BWL_ENROLLED));
 	moment(f, "sa_tracking_deadline_timestamp_seconds",
-	       "Until when the SAs of the kernel are known to be looked after; none: nobody does",
+	       "Until when something is known to track the kernel's SAs; none: nothing does",
 	       LOAD(c->tracked_until_s) ? LOAD(c->tracked_until_s) * 1000000000ULL : BWL_NEVER_NS);
 	moment(f, "policy_trial_end_timestamp_seconds",
-	       "When the policy before returns unless this one is confirmed; none: no trial",
+	       "When the previous policy returns unless this one is confirmed; none: no trial",
 	       trial ? trial : BWL_NEVER_NS);
-	one(f, "break_glass", "1: the policy on trial is one of an emergency",
+	one(f, "break_glass", "1: the policy on trial broke glass",
 	    !!bwl_glass_until_ns(v->pins, v->now_ns));
 	put_verified(f, v->pins->dir);
 }
@@ -133,11 +135,11 @@ void metrics_policy(FILE *f, const struct bwl_view *v)
 	       "When the lease ends, and every grant with it; none: the policy asks for no lease",
 	       lease);
 	prom_family(f, "lease_seconds", PROM_GAUGE,
-		    "The longest that a lease may be; none: no lease");
+		    "Longest lease that the policy allows; none: it asks for no lease");
 	if (base->lease_ns)
 		prom_sample(f, "lease_seconds", &none, (double)base->lease_ns / NS);
 	one(f, "clamped", "1: every grant is at its floor after a sign of tampering",
 	    bwl_is_clamped(v->pins));
 	put_volumes(f, v, "limit_volume_bytes", "Volumes of node, zones and ports", false);
-	put_volumes(f, v, "limit_volume_used_bytes", "What is spent of them", true);
+	put_volumes(f, v, "limit_volume_used_bytes", "Spent part of these volumes", true);
 }

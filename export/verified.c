@@ -70,5 +70,5 @@ int bwl_verified(const char *pin_dir, struct bwl_verified *ret, struct bwl_err *
 		take_first(json_object_get(o, "checks"), ret);
 	}
 	json_decref(o);
-	return r ? bwl_fail(e, EBADMSG, "%s is no result of verify", at.sun_path) : 0;
+	return r ? bwl_fail(e, EBADMSG, "%s is not a result of verify", at.sun_path) : 0;
 }

@@ -16,7 +16,7 @@
 #define ETHERNET 14 /* bytes of a header, without VLAN tags */
 #define SEQUENCE_AT 8
 #define IPFIX_HEAD 16
-#define THINNED "the flows of this interval went before they were sent, for want of room"
+#define THINNED "the flows of this interval were deleted before they were sent, to make room"
 
 enum { IN_FLOW = 1, IN_V4 = 2, IN_V6 = 4, INSIDE = 8, ALL = 15 };
 /* Template identifiers are 256 and above. */
@@ -51,7 +51,7 @@ static fbInfoElement_t ours[] = {
 	OURS("bwlimitWhy", 13, FB_IE_VARLEN, FB_IE_F_NONE, FB_STRING,
 	     (char *)"why a peer does not balance"),
 	OURS("bwlimitSentAgain", 14, 1, FB_IE_F_NONE, FB_BOOL,
-	     (char *)"the interval was begun before: records may be here twice"),
+	     (char *)"a part of the interval may have been sent before: records may be duplicates"),
 	OURS("bwlimitWithheldFlowCount", 15, 8, FB_IE_F_ENDIAN | FB_IE_QUANTITY | FB_UNITS_FLOWS,
 	     FB_UINT_64, (char *)"records of the interval beyond the byte budget"),
 #undef OURS
@@ -293,11 +293,12 @@ static int take(struct ipfix *x, struct ipfix_out *out, struct bwl_err *e)
 	size_t at, n;
 
 	if (fflush(x->stream))
-		return bwl_fail(e, errno, "messages do not fit the memory: %s", strerror(errno));
+		return bwl_fail(e, errno, "messages do not fit into memory: %s", strerror(errno));
 	for (at = 0; at + IPFIX_HEAD <= x->len; at += n) {
 		n = be32_at(x->bytes + at) & 0xffff;
 		if (n < IPFIX_HEAD || n > x->len - at)
-			return bwl_fail(e, EUCLEAN, "libfixbuf: a message of %zu bytes", n);
+			return bwl_fail(e, EUCLEAN,
+					"libfixbuf made a malformed message of %zu bytes", n);
 		be = htobe32(x->start + be32_at(x->bytes + at + SEQUENCE_AT));
 		memcpy(x->bytes + at + SEQUENCE_AT, &be, sizeof(be));
 	}

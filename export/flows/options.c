@@ -54,7 +54,8 @@ static int parse_domain(const char *s, uint32_t *ret, struct bwl_err *e)
 	unsigned long long n = strtoull(s, &end, 10);
 
 	if (*s < '0' || *s > '9' || *end || n > UINT32_MAX)
-		return bwl_fail(e, EINVAL, "'%.32s' is no Observation Domain ID: 0 to 4294967295",
+		return bwl_fail(e, EINVAL,
+				"'%.32s' is not an Observation Domain ID: must be 0 to 4294967295",
 				s);
 	*ret = (uint32_t)n;
 	return 0;
@@ -65,7 +66,8 @@ static int parse_budget(const char *s, struct outlet_conf *c, struct bwl_err *e)
 	int r = bwl_parse_volume(s, &c->budget_bytes, &c->budget_window_ns, e);
 
 	if (!r && !c->budget_window_ns)
-		return bwl_fail(e, EINVAL, "--budget %.64s: in which time? 100mb per 1d", s);
+		return bwl_fail(e, EINVAL,
+				"--budget %.64s: the window is missing: say 100mb per 1d", s);
 	return r;
 }
 
@@ -74,7 +76,7 @@ static int parse_format(const char *s, bool *ret_json, struct bwl_err *e)
 	*ret_json = !strcmp(s, "json");
 	return *ret_json || !strcmp(s, "ipfix")
 		       ? 0
-		       : bwl_fail(e, EINVAL, "--format %.32s: ipfix or json", s);
+		       : bwl_fail(e, EINVAL, "--format %.32s: must be ipfix or json", s);
 }
 
 static int judge(const struct outlet_conf *c, struct bwl_err *e)
@@ -82,7 +84,8 @@ static int judge(const struct outlet_conf *c, struct bwl_err *e)
 	if (c->way.kind == WAY_NONE)
 		return bwl_fail(e, EINVAL, "no destination: say --to tls:HOST:PORT");
 	if (c->way.kind == WAY_UDP && c->json)
-		return bwl_fail(e, EINVAL, "JSON lines are no datagrams: tcp, tls or file");
+		return bwl_fail(e, EINVAL,
+				"JSON lines cannot be sent by udp: use tcp, tls or file");
 	return 0;
 }
 
@@ -96,7 +99,9 @@ static int look_at_files(const struct way_conf *c)
 		if (!access(files[i], R_OK))
 			continue;
 		bwl_fail(&e, errno, "cannot read '%s': %s", files[i], strerror(errno));
-		bwl_hint(&e, "PEM files of the collector's authority, readable for this user");
+		bwl_hint(
+			&e,
+			"must be a PEM file that this user can read; the collector's authority issues the certificate");
 		bwl_err_print(&e, PROGRAM, false);
 		return 1;
 	}

@@ -114,10 +114,10 @@ static uint64_t find(struct outlet *o, char *gap, size_t size, struct bwl_err *e
 			found = all[i];
 	if (n && all[n - 1] + 1 < next) {
 		found = all[0];
-		snprintf(gap, size, "the folder of records was begun anew, before %llu",
+		snprintf(gap, size, "the folder of records was started anew, before interval %llu",
 			 (unsigned long long)next);
 	} else if (found && next && found != next) {
-		snprintf(gap, size, "intervals %llu to %llu went before they were sent",
+		snprintf(gap, size, "intervals %llu to %llu were deleted before they were sent",
 			 (unsigned long long)next, (unsigned long long)found - 1);
 	}
 	free(all);
@@ -212,16 +212,16 @@ static void tell(struct outlet *o, uint64_t number, const struct ipfix_note *not
 		 const struct interval *v)
 {
 	if (v->strange)
-		bwl_warn("interval %llu has %llu lines that are no records: they were not sent",
+		bwl_warn("interval %llu has %llu lines that are not records: they were not sent",
 			 (unsigned long long)number, (unsigned long long)v->strange);
 	if (note->again && v->out.len)
-		bwl_warn("interval %llu is sent again: it was begun, and may be there in part",
+		bwl_warn("interval %llu is sent again: the collector may have part of it already",
 			 (unsigned long long)number);
 	if (note->gap && v->out.len)
 		bwl_warn("before interval %llu: %s", (unsigned long long)number, note->gap);
 	if (note->withheld && !o->told_spent)
 		bwl_warn(
-			"interval %llu: %llu records are withheld, the byte budget has no room for them; the next window begins in %llu s",
+			"interval %llu: %llu records are withheld: the byte budget has no room for them; the next window begins in %llu s",
 			(unsigned long long)number, (unsigned long long)note->withheld,
 			(unsigned long long)(o->state.budget.left_ns / 1000000000));
 	o->told_spent = note->withheld || !v->out.len;
@@ -284,7 +284,7 @@ int outlet_step(struct outlet *o, struct bwl_err *e)
 	*gap = '\0';
 	if (o->state.skipped)
 		snprintf(gap, sizeof(gap),
-			 "%llu intervals were withheld whole, for the byte budget%s",
+			 "%llu intervals were withheld whole: the byte budget was used up%s",
 			 (unsigned long long)o->state.skipped, *gone ? "; " : "");
 	strncat(gap, gone, sizeof(gap) - strlen(gap) - 1);
 	note.gap = *gap ? gap : NULL;

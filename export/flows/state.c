@@ -77,10 +77,10 @@ int state_load(const char *dir, const char *boot, struct state *ret, struct bwl_
 		ret->budget.at_ns = 0;
 	json_decref(o);
 	if (r) {
-		bwl_fail(e, -r, "%s/" NAME " is no state of bwlimit-export", dir);
+		bwl_fail(e, -r, "%s/" NAME " is not the state of bwlimit-export", dir);
 		return bwl_hint(
 			e,
-			"it says what of the byte budget is left: move it away to begin anew, with all records that there are");
+			"it says how much of the byte budget is left: move it away to start anew, with all records that exist");
 	}
 	return 0;
 }

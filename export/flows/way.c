@@ -35,17 +35,18 @@ static int parse_address(const char *s, struct way_conf *c, struct bwl_err *e)
 	long port;
 
 	if (!colon)
-		return bwl_fail(e, EINVAL, "'%.200s' has no port: HOST:PORT", s);
+		return bwl_fail(e, EINVAL, "'%.200s' has no port: must be HOST:PORT", s);
 	if (*s == '[') {
 		s++;
 		end = colon > s && colon[-1] == ']' ? colon - 1 : s;
 	}
 	port = strtol(colon + 1, &after, 10);
 	if (*after || after == colon + 1 || port < 1 || port > 65535)
-		return bwl_fail(e, EINVAL, "'%.20s' is no port: 1 to 65535", colon + 1);
+		return bwl_fail(e, EINVAL, "'%.20s' is not a port: must be 1 to 65535", colon + 1);
 	if (end == s || (size_t)(end - s) >= sizeof(c->host) ||
 	    (*colon && memchr(s, ':', (size_t)(end - s)) && end == colon))
-		return bwl_fail(e, EINVAL, "no host in '%.200s': a name, 10.9.0.1 or [fd00::1]", s);
+		return bwl_fail(e, EINVAL,
+				"no host in '%.200s': must be a name, 10.9.0.1 or [fd00::1]", s);
 	snprintf(c->host, sizeof(c->host), "%.*s", (int)(end - s), s);
 	snprintf(c->port, sizeof(c->port), "%ld", port);
 	return 0;
@@ -69,15 +70,14 @@ int way_parse(const char *s, struct way_conf *ret, struct bwl_err *e)
 		if (ret->kind != WAY_FILE)
 			return parse_address(s + n, ret, e);
 		if (!s[n] || strlen(s + n) >= sizeof(ret->path))
-			return bwl_fail(e, EINVAL,
-					"file: has no name, or one of more than %zu bytes",
+			return bwl_fail(e, EINVAL, "file: needs a path of 1 to %zu bytes",
 					sizeof(ret->path) - 1);
 		strcpy(ret->path, s + n);
 		return 0;
 	}
 	return bwl_fail(
 		e, EINVAL,
-		"'%.200s' is no destination: file:PATH, tcp:HOST:PORT, tls:HOST:PORT or udp:HOST:PORT",
+		"'%.200s' is not a destination: must be file:PATH, tcp:HOST:PORT, tls:HOST:PORT or udp:HOST:PORT",
 		s);
 }
 
@@ -94,8 +94,8 @@ static int open_file(struct way *w, uint64_t bytes, uint64_t inode, struct bwl_e
 	if (S_ISREG(st.st_mode) && bytes && w->file_bytes > bytes &&
 	    (!inode || inode == w->file_inode)) {
 		if (ftruncate(w->fd, (off_t)bytes))
-			return bwl_fail(e, errno, "cannot cut %s to %llu bytes: %s", w->c->path,
-					(unsigned long long)bytes, strerror(errno));
+			return bwl_fail(e, errno, "cannot truncate %s to %llu bytes: %s",
+					w->c->path, (unsigned long long)bytes, strerror(errno));
 		w->file_bytes = bytes;
 	}
 	return 0;

@@ -88,7 +88,7 @@ static void a_state_is_read_back_and_none_is_made_up(void **state)
 	fputs("{}", f);
 	fclose(f);
 	assert_int_not_equal(state_load(dir, "b1", &back, &e), 0);
-	assert_non_null(strstr(e.text, "no state"));
+	assert_non_null(strstr(e.text, "not the state"));
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	assert_int_equal(system(cmd), 0);
 }

@@ -199,7 +199,7 @@ static void intervals_that_are_gone_are_named(void **state)
 	assert_int_equal(run(&c), 1);
 	interval(7, 1);
 	assert_int_equal(run(&c), 1);
-	assert_int_equal(count("intervals 4 to 6 went before they were sent"), 1);
+	assert_int_equal(count("intervals 4 to 6 were deleted before they were sent"), 1);
 }
 
 static void a_folder_that_was_begun_anew_is_named(void **state)
@@ -214,7 +214,7 @@ static void a_folder_that_was_begun_anew_is_named(void **state)
 	assert_int_equal(unlink(path), 0);
 	interval(1, 1);
 	assert_int_equal(run(&c), 1);
-	assert_int_equal(count("was begun anew"), 1);
+	assert_int_equal(count("was started anew"), 1);
 	assert_int_equal(run(&c), 0);
 }
 
@@ -242,12 +242,12 @@ static void what_the_budget_has_no_room_for_is_withheld_and_told(void **state)
 	interval(10, 1);
 	assert_int_equal(run(&c), 1);
 	assert_true(size() > before);
-	assert_int_equal(count("were withheld whole, for the byte budget"), 1);
+	assert_int_equal(count("were withheld whole: the byte budget was used up"), 1);
 }
 
 static void an_interval_without_its_flows_says_so(void **state)
 {
-	static const char what[] = "the flows of this interval went before they were sent";
+	static const char what[] = "the flows of this interval were deleted before they were sent";
 	struct outlet_conf c = conf(false, 1 << 20);
 	char path[128], name[FLOWS_NAME];
 	FILE *f;
