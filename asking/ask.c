@@ -25,10 +25,11 @@ static int reach(const char *path, const json_t *what, struct bwl_err *e)
 	size_t n = json_dumpb(what, line, sizeof(line) - 1, JSON_COMPACT);
 
 	if (!n || n >= sizeof(line))
-		return bwl_fail(e, EMSGSIZE, "what is asked is too long");
+		return bwl_fail(e, EMSGSIZE, "the question is too long");
 	line[n++] = '\n';
 	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s", path) >= (int)sizeof(at.sun_path))
-		return bwl_fail(e, ENAMETOOLONG, "'%.100s…' is no path of a socket", path);
+		return bwl_fail(e, ENAMETOOLONG, "'%.100s…' is too long for the path of a socket",
+				path);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) ||
 	    connect(fd, (const struct sockaddr *)&at, sizeof(at)) || bwl_bytes_write(fd, line, n)) {
@@ -64,7 +65,7 @@ static json_t *hear(int fd, char *buf, size_t size, size_t *n, struct bwl_err *e
 		return NULL;
 	}
 	if (!json_is_object(o)) {
-		bwl_fail(e, ENOTCONN, "bwlimitd hung up, or what it says cannot be understood");
+		bwl_fail(e, ENOTCONN, "bwlimitd hung up, or its answer cannot be parsed");
 		json_decref(o);
 		return NULL;
 	}

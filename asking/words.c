@@ -42,10 +42,10 @@ static int judge(const char *key, const char *value, struct bwl_err *e)
 {
 	if (is_value(key, value))
 		return 0;
-	return bwl_fail(e, EINVAL,
-			"%s: at most %u letters, digits, '.', '_', '-' and ':', and no '-' "
-			"before the others",
-			key, VALUE_MOST);
+	return bwl_fail(
+		e, EINVAL,
+		"%s: must be 1 to %u letters, digits, '.', '_', '-' and ':', not beginning with '-'",
+		key, VALUE_MOST);
 }
 
 json_t *asking_words(const struct asking_document *d, asking_query query, const void *arg,

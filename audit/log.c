@@ -390,7 +390,7 @@ static void keep_below(struct bwl_audit_log *l, bool resized)
 	struct bwl_err e = { 0 };
 
 	if (full && bwl_audit_end_rotate(&l->end, l->dir, l->dir_fd, &l->key, &e))
-		bwl_warn("the audit log cannot move on from %s: %s", l->end.name, e.text);
+		bwl_warn("the audit log cannot begin a new file after %s: %s", l->end.name, e.text);
 	else if ((full || resized) && prune(l, &e))
 		bwl_warn("the audit log is larger than its limit: %s", e.text);
 }

@@ -194,7 +194,8 @@ int bwl_audit_end_rotate(struct bwl_audit_end *x, const char *dir, int dir_fd,
 		return r;
 	/* the next file has its own reserve: this one's is returned to the disk */
 	if (ftruncate(x->fd, (off_t)x->at))
-		bwl_warn("%s/%s keeps its reserve: %s", dir, x->name, strerror(errno));
+		bwl_warn("cannot release the reserved space of %s/%s: %s", dir, x->name,
+			 strerror(errno));
 	bwl_audit_end_close(x);
 	return 0;
 }

@@ -70,7 +70,7 @@ int bwl_tlog_proof_parse(const char *text, size_t len, struct bwl_tlog_proof *re
 
 	memset(ret, 0, sizeof(*ret));
 	if (len > BWL_TLOG_PROOF_MAX)
-		return bwl_fail(e, EBADMSG, "a proof of more than %d bytes", BWL_TLOG_PROOF_MAX);
+		return bwl_fail(e, EBADMSG, "the proof has more than %d bytes", BWL_TLOG_PROOF_MAX);
 	line = next(&r, &n);
 	if (!line || n != strlen(BWL_TLOG_PROOF_TYPE) || memcmp(line, BWL_TLOG_PROOF_TYPE, n))
 		return bad(&r, "'" BWL_TLOG_PROOF_TYPE "'", e);
@@ -96,8 +96,9 @@ int bwl_tlog_proof_parse(const char *text, size_t len, struct bwl_tlog_proof *re
 	ret->note = r.at;
 	ret->note_len = (size_t)(r.end - r.at);
 	r.line++;
-	return bwl_note_text(ret->note, ret->note_len) ? 0
-						       : bad(&r, "the first of a signed note", e);
+	return bwl_note_text(ret->note, ret->note_len)
+		       ? 0
+		       : bad(&r, "the first line of a signed note", e);
 }
 
 char *bwl_tlog_proof_format(const struct bwl_tlog_proof *p)
@@ -142,10 +143,10 @@ int bwl_tlog_proof_check(const struct bwl_tlog_proof *p, const struct bwl_hash *
 				"the proof is of record %llu, but the checkpoint covers %llu",
 				(unsigned long long)p->index, (unsigned long long)c.size);
 	if (!bwl_inclusion_holds(p->index, leaf, c.size, &c.root, p->hash, p->count))
-		return bwl_fail(e, EBADMSG,
-				"this is not record %llu of the log of %llu records: the record, "
-				"its number or a hash of the proof is another",
-				(unsigned long long)p->index, (unsigned long long)c.size);
+		return bwl_fail(
+			e, EBADMSG,
+			"this is not record %llu of the log of %llu records: the record, its number or a hash of the proof was changed",
+			(unsigned long long)p->index, (unsigned long long)c.size);
 	if (ret)
 		*ret = c;
 	return 0;

@@ -91,8 +91,9 @@ static int gone(const char *dir, uint64_t n, const struct climb *c, struct bwl_e
 				: "records around the end of that checkpoint were pruned to one "
 				  "hash, so there is no proof of record %llu in it (%s)",
 		 (unsigned long long)n, dir);
-	return bwl_hint(e, "a .tlog-proof that was made before still holds; a newer checkpoint "
-			   "may do for another record");
+	return bwl_hint(
+		e,
+		"a .tlog-proof that was made earlier stays valid; another record may be proven with a newer checkpoint");
 }
 
 /* One pass through the files. 0: c->p has a proof, and it is valid. */
@@ -156,9 +157,10 @@ int bwl_audit_prove_record(const char *dir, const struct bwl_note_key *k, uint64
 	if (!r)
 		r = bwl_checkpoint_open(k, p.note, p.note_len, &ret->c, e);
 	if (!r && n >= ret->c.size)
-		r = bwl_fail(e, ERANGE,
-			     "record %llu: must be below %llu, so many the checkpoint covers",
-			     (unsigned long long)n, (unsigned long long)ret->c.size);
+		r = bwl_fail(
+			e, ERANGE,
+			"record %llu: must be below %llu, the number of records that the checkpoint covers",
+			(unsigned long long)n, (unsigned long long)ret->c.size);
 	if (r)
 		return r;
 	/*

@@ -95,9 +95,10 @@ int bwl_tile_put(int root, const char *path, const void *data, size_t len, bool 
 	if (!r && was && was_len == len && !memcmp(was, data, len))
 		return 1;
 	if ((!r || r == -EMSGSIZE) && once)
-		return bwl_fail(e, EEXIST,
-				"%s is there with other bytes: it is of another log, or damaged",
-				path);
+		return bwl_fail(
+			e, EEXIST,
+			"%s exists with different content: it belongs to another log, or is damaged",
+			path);
 	if (r && r != -ENOENT && r != -EMSGSIZE)
 		return r;
 	folder = open_folder(root, path);

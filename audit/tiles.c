@@ -189,7 +189,7 @@ static int load_level(struct tiles *t, unsigned l, struct bwl_err *e)
 	if (r)
 		return r;
 	if (len < width * sizeof(*x->h))
-		return bwl_fail(e, EBADMSG, "%s is cut", path);
+		return bwl_fail(e, EBADMSG, "%s is truncated", path);
 	memcpy(x->h, data, width * sizeof(*x->h));
 	for (unsigned i = 0; i < width; i++)
 		bwl_frontier_add(&x->f, &x->h[i]);
@@ -222,7 +222,7 @@ static int load_bundle(struct tiles *t, struct bwl_err *e)
 		size_t n = len - at < 2 ? len : (uint8_t)data[at] * 256U + (uint8_t)data[at + 1];
 
 		if (n + 2 > len - at)
-			return bwl_fail(e, EBADMSG, "%s is cut", path);
+			return bwl_fail(e, EBADMSG, "%s is truncated", path);
 		bwl_hash_leaf(data + at + 2, n, &h);
 		if (!bwl_hash_equal(&h, &t->level[0].h[i]))
 			return bwl_fail(e, EBADMSG, "%s: entry %u is not the one that is hashed",

@@ -174,7 +174,8 @@ int glass_use(const char *dir, const struct bwl_signed *d, const struct bwl_poli
 		json_array_remove(list, at);
 	forget_ended(all, m);
 	if (json_array_size(list) >= USED_MOST) {
-		bwl_fail(e, ENOSPC, "already %d documents broke glass here, and none has ended",
+		bwl_fail(e, ENOSPC,
+			 "%d documents have broken glass here already, and none has ended",
 			 USED_MOST);
 		return bwl_hint(e, "a revocation with `new_epoch` ends them all");
 	}

@@ -184,7 +184,7 @@ const char *ev_entry_wrong(const struct ev_entry *x, const struct ev_peer *peer,
 	bool same;
 
 	if (n != x->slots)
-		return "it has another number of peers";
+		return "its number of peers is different";
 	for (uint32_t i = 1; i < n; i++)
 		if (memcmp(peer[i - 1].pseudonym.b, peer[i].pseudonym.b, 32) >= 0)
 			return "duplicate peer, or peers out of order";
@@ -196,7 +196,7 @@ const char *ev_entry_wrong(const struct ev_entry *x, const struct ev_peer *peer,
 	same = bwl_hash_equal(&hash[0], &x->root);
 	free(hash);
 	if (!same)
-		return "it has other peers than these";
+		return "its peers are not these";
 	for (uint32_t i = 0; i < n; i++)
 		if (ev_peer_denied(&x->id, &peer[i]))
 			return ev_peer_denied(&x->id, &peer[i]);

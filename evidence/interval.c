@@ -355,8 +355,7 @@ static int read_lines(struct ev_interval *v, size_t len, struct slot **slot, siz
 				       &(*slot)[*nslots - 1].own))
 				return bwl_fail(
 					e, EBADMSG,
-					"line %zu does not describe a peer as bwlimitd writes it "
-					"(before it wrote counters by CPU?)",
+					"line %zu does not describe a peer as bwlimitd writes it (is it older than counters by CPU?)",
 					line);
 		} else {
 			if (v->nrecords == room)
@@ -409,8 +408,10 @@ static int take_records(struct ev_interval *v, struct slot *slot, size_t n, stru
 		s->own.first = at;
 		for (; at < v->nrecords && v->record[at].id == s->own.id; at++, s->own.n++)
 			if (!add_part(&s->peer, &v->record[at]))
-				return bwl_fail(e, EOVERFLOW, "sums above 2^64, or %d classes",
-						EV_PARTS);
+				return bwl_fail(
+					e, EOVERFLOW,
+					"a sum is above 2^64, or there are more than %d classes",
+					EV_PARTS);
 		s->peer.slots = ev_slots(s->own.n, 1);
 		if (!s->peer.slots)
 			return bwl_fail(e, E2BIG, "more than %u records of a peer", EV_SLOTS_MOST);

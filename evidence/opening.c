@@ -313,7 +313,7 @@ static int check_all(struct judge *j, const json_t *a, const json_t *pad_key)
 		}
 		r = check_record(j, json_array_get(a, i), &rec[i], &index, &node[i]);
 		if (!r && index != i)
-			r = bad(j, "its records are not in their order");
+			r = bad(j, "its records are out of order");
 	}
 	if (!r && (!ev_sum_root(node, j->peer.slots) || !is_root(j, node)))
 		r = bad(j,
@@ -392,10 +392,10 @@ static int check_interval(const json_t *o, const struct ev_trust *t, struct ev_w
 	if (!r && last->any &&
 	    (seen.checkpoint.size != last->checkpoint.size ||
 	     !bwl_hash_equal(&seen.checkpoint.root, &last->checkpoint.root)))
-		r = bwl_fail(e, EBADMSG,
-			     "interval %llu: its proof leads to another checkpoint than the one "
-			     "before",
-			     (unsigned long long)seen.x.id.sequence);
+		r = bwl_fail(
+			e, EBADMSG,
+			"interval %llu: its proof leads to a different checkpoint than the interval before",
+			(unsigned long long)seen.x.id.sequence);
 	for (size_t i = 0; !r && i < json_array_size(peers); i++) {
 		struct judge j = { .w = w, .e = e, .entry = &seen.x };
 

@@ -92,7 +92,7 @@ const char *ev_peer_wrong(const struct ev_peer *p)
 	if (!ev_sum_same(&parts, &records))
 		return "its classes do not add up to its records";
 	if (!ev_sum_less(&after, &before))
-		return p->balanced ? "a counter went back" : NULL;
+		return p->balanced ? "a counter went backwards" : NULL;
 	if (!ev_sum_add(&records, &p->unclassed))
 		return "its numbers are above 2^64";
 	if (p->balanced && !ev_sum_same(&records, &after))

@@ -55,9 +55,7 @@ int memory_expel(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_er
 	if (!bwl_memory_expels(m, d))
 		return 0;
 	if (!x && m->nexpelled == MEMORY_MOST) {
-		bwl_fail(e, ENOSPC,
-			 "already %d trays are expelled: there is no room for "
-			 "more",
+		bwl_fail(e, ENOSPC, "%d trays are expelled already: there is no room for more",
 			 MEMORY_MOST);
 		return bwl_hint(e, "enrol this tray again");
 	}

@@ -159,7 +159,7 @@ struct bwl_memory_item *memory_item_for(struct bwl_memory *m, const struct bwl_s
 		n += room_of(m->item[k].type) == room;
 	if ((n >= rooms[room].most || m->nitems >= MEMORY_MOST) && !forget_one(m, room)) {
 		bwl_fail(e, ENOSPC,
-			 "already %zu documents %s are remembered, and none may be forgotten yet",
+			 "%zu documents %s are remembered already, and none may be forgotten yet",
 			 n, rooms[room].what);
 		bwl_hint(e, "a revocation with `new_epoch` ends them all and makes room");
 		return NULL;

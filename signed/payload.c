@@ -27,21 +27,21 @@ enum kind {
 };
 
 static const char *const domain[] = {
-	[NAME] = "a name: 1 to 31 of A-Z a-z 0-9 . _ -, not beginning with -",
-	[TEXT] = "text, not empty",
-	[NAMES] = "a list of names, each once",
-	[LABELS] = "a list of KEY=VALUE, each once",
-	[DIGEST] = "a SHA-256 in 64 hex digits",
-	[DIGESTS] = "a list of SHA-256 in 64 hex digits, each once",
-	[NUMBER] = "a whole number from 1",
-	[PERCENT] = "a whole number from 1 to 100",
-	[SPAN] = "a time such as 15m, from 1s to 366d",
-	[MOMENT] = "a time such as 2027-01-31T18:00:00Z",
-	[YES] = "true, or left out",
-	[MAP] = "a mapping",
-	[CLOSINGS] = "a list of documents that close, as a controller makes it",
-	[LOG_KEY] = "the public key of the tray's audit log, NAME+ID+BASE64, as printed by "
-		    "`bwlimit-ctl audit init`",
+	[NAME] = "must be a name of 1 to 31 of A-Z a-z 0-9 . _ -, not beginning with -",
+	[TEXT] = "must be text, not empty",
+	[NAMES] = "must be a list of names, without duplicates",
+	[LABELS] = "must be a list of KEY=VALUE, without duplicates",
+	[DIGEST] = "must be a SHA-256 in 64 hex digits",
+	[DIGESTS] = "must be a list of SHA-256 in 64 hex digits, without duplicates",
+	[NUMBER] = "must be a whole number from 1",
+	[PERCENT] = "must be a whole number from 1 to 100",
+	[SPAN] = "must be a time such as 15m, from 1s to 366d",
+	[MOMENT] = "must be a time such as 2027-01-31T18:00:00Z",
+	[YES] = "must be true, or left out",
+	[MAP] = "must be a mapping",
+	[CLOSINGS] = "must be a list of documents that close, as a controller makes it",
+	[LOG_KEY] =
+		"must be the public key of the tray's audit log, NAME+ID+BASE64, as printed by `bwlimit-ctl audit init`",
 };
 
 struct key {
@@ -65,7 +65,8 @@ static const struct key keys[] = { { -1, "name", NAME, true },
 static int malformed(struct bwl_err *e, enum bwl_signed_type type, const char *key,
 		     const char *what)
 {
-	bwl_fail(e, EBADMSG, "no %s: `%.64s` is %s", bwl_signed_word(type), key, what);
+	bwl_fail(e, EBADMSG, "this is not a valid %s: `%.64s` %s", bwl_signed_word(type), key,
+		 what);
 	if (e)
 		e->id = "signed-malformed";
 	return -EBADMSG;
@@ -196,18 +197,19 @@ static int check(enum bwl_signed_type type, const struct bwl_signed_terms *t, co
 	size_t i;
 
 	if (t->not_after_s <= t->issued_s)
-		return malformed(e, type, "not_after", "later than `issued_at`");
-	json_array_foreach(json_object_get(o, "lifts"), i,
-			   v) if (strcmp(json_string_value(v), "stop") &&
-				  strcmp(json_string_value(v),
-					 "clamp")) return malformed(e, type, "lifts",
-								    "a list of `stop` and `clamp`");
+		return malformed(e, type, "not_after", "must be later than `issued_at`");
+	json_array_foreach(
+		json_object_get(o, "lifts"), i,
+		v) if (strcmp(json_string_value(v), "stop") &&
+		       strcmp(json_string_value(v),
+			      "clamp")) return malformed(e, type, "lifts",
+							 "must be a list of `stop` and `clamp`");
 	if (type == BWL_SIGNED_REVOCATION && !json_object_get(o, "peers") &&
 	    !json_object_get(o, "all") && !json_object_get(o, "documents") &&
 	    !json_object_get(o, "new_epoch"))
-		return malformed(e, type, "peers",
-				 "missing, and so are `all`, `documents` and `new_epoch`: one is "
-				 "needed");
+		return malformed(
+			e, type, "peers",
+			"is missing, and so are `all`, `documents` and `new_epoch`: one is needed");
 	return 0;
 }
 
@@ -222,14 +224,14 @@ static int take(enum bwl_signed_type type, json_t *o, struct bwl_signed_terms *r
 		const struct key *k = find(type, name);
 
 		if (!k)
-			return malformed(e, type, name, "not known");
+			return malformed(e, type, name, "is not known");
 		if (!fits(k->kind, v))
 			return malformed(e, type, name, domain[k->kind]);
 	}
 	for (size_t i = 0; i < NKEYS; i++)
 		if (keys[i].must && find(type, keys[i].name) == &keys[i] &&
 		    !json_object_get(o, keys[i].name))
-			return malformed(e, type, keys[i].name, "missing");
+			return malformed(e, type, keys[i].name, "is missing");
 	strcpy(ret->name, bwl_payload_text(o, "name"));
 	ret->epoch = bwl_payload_number(o, "epoch");
 	ret->version = bwl_payload_number(o, "version");
@@ -248,7 +250,7 @@ int bwl_payload_parse(enum bwl_signed_type type, const char *bytes, size_t len,
 	*ret_body = NULL;
 	if (!json_is_object(o)) {
 		json_decref(o);
-		return malformed(e, type, "payload", "not a JSON object");
+		return malformed(e, type, "payload", "must be a JSON object");
 	}
 	r = take(type, o, ret, e);
 	if (r)

@@ -235,7 +235,8 @@ static int read_root(const struct bwl_root *old, const struct bwl_envelope *v, s
 	if (!err)
 		err = parse(v, r, e);
 	if (!err && old && r->terms.version != old->terms.version + 1) {
-		bwl_fail(e, ESTALE, "the root is version %llu, but after %llu must come %llu",
+		bwl_fail(e, ESTALE,
+			 "the root is version %llu, but version %llu must be followed by %llu",
 			 (unsigned long long)r->terms.version,
 			 (unsigned long long)old->terms.version,
 			 (unsigned long long)old->terms.version + 1);

@@ -61,7 +61,7 @@ static int open_end(struct end *x, const char *device, struct bwl_err *e)
 	if (pcap_activate(x->pcap) < 0)
 		return failed(x, device, "open", e);
 	if (pcap_datalink(x->pcap) != DLT_EN10MB)
-		return bwl_fail(e, EPROTONOSUPPORT, "%s is no Ethernet device", device);
+		return bwl_fail(e, EPROTONOSUPPORT, "%s is not an Ethernet device", device);
 	if (pcap_setdirection(x->pcap, x->way == PCAPNG_IN ? PCAP_D_IN : PCAP_D_OUT))
 		return failed(x, device, "direction", e);
 	if (pcap_setnonblock(x->pcap, 1, why))

@@ -80,7 +80,8 @@ static int define(struct conn *c, const uint8_t tag[TPM_TAG])
 	memcpy(pub.nvPublic.authPolicy.buffer, tag, TPM_TAG);
 	rc = Esys_NV_DefineSpace(c->esys, ESYS_TR_RH_OWNER, ESYS_TR_PASSWORD, ESYS_TR_NONE,
 				 ESYS_TR_NONE, &none, &pub, &c->index);
-	return rc ? fail(c, rc, "cannot make a counter (has the owner hierarchy a password?)") : 0;
+	return rc ? fail(c, rc, "cannot make a counter (does the owner hierarchy have a password?)")
+		  : 0;
 }
 
 static int undefine(struct conn *c)

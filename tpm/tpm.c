@@ -143,7 +143,7 @@ int tpm_peek_within(const char *tcti, uint64_t ns, struct tpm_state *ret, struct
 		return r;
 	r = tpm_peek(t);
 	if (r)
-		bwl_fail(e, -r, "the TPM at %.100s cannot be asked: no thread", tcti);
+		bwl_fail(e, -r, "the TPM at %.100s cannot be asked: cannot start a thread", tcti);
 	for (; !r; nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL)) {
 		r = tpm_answer(t, ret, e);
 		if (r != -EINPROGRESS)

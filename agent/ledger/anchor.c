@@ -214,7 +214,7 @@ static int ask_failed(struct anchor *a, const struct ledger *l, int r)
 
 	bwl_err_fill(&e, EIO,
 		     r == -EBUSY ? "the TPM at %s does not answer"
-				 : "the TPM at %s cannot be asked: no thread",
+				 : "the TPM at %s cannot be asked: cannot start a thread",
 		     a->tcti);
 	return unanswered(a, l, &e);
 }

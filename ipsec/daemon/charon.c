@@ -225,8 +225,8 @@ static int with_charon(struct keep *k, struct bwl_vici *v, bool changed, bool *d
 static void tell_file(struct keep *k)
 {
 	if (strcmp(k->file_told.text, k->err.text))
-		bwl_warn("%s: %s; the version read before stays", bwl_desired_name(k->d->file),
-			 k->err.text);
+		bwl_warn("%s: %s; the version read before stays in use",
+			 bwl_desired_name(k->d->file), k->err.text);
 	k->file_told = k->err;
 }
 

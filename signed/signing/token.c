@@ -87,7 +87,7 @@ static int failed(struct token *t, const char *uri, int code, struct bwl_err *e)
 	}
 	switch (code) {
 	case GNUTLS_E_PARSING_ERROR:
-		bwl_fail(e, EINVAL, "'%.64s' is no PKCS#11 URI", uri);
+		bwl_fail(e, EINVAL, "'%.64s' is not a PKCS#11 URI", uri);
 		return bwl_hint(e, "pkcs11:token=NAME;object=NAME (RFC 7512)");
 	case GNUTLS_E_PKCS11_REQUESTED_OBJECT_NOT_AVAILBLE:
 		bwl_fail(e, ENODEV, "there is no token '%.64s'", uri);

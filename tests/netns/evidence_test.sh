@@ -212,9 +212,9 @@ damage() { # what to do with a copy of the export
 of_interval() { grep -l "\"sequence\":\"$(printf %020d "$1")\"" "$AUDITOR"/all/*.entry | sed 's/.*\///; s/\.entry//'; }
 n=$(of_interval "$interval")
 damage "sed -i '0,/\"flows\":\\[[1-9]/s/\"flows\":\\[[0-9]*,/\"flows\":[1,/' $n.peers"
-check "a peer's numbers that were changed are found" finds 'other peers' copy
+check "a peer's numbers that were changed are found" finds 'its peers are not these' copy
 damage "sed -i 1d $n.peers"
-check "a peer that was left out is found" finds 'another number of peers' copy
+check "a peer that was left out is found" finds 'number of peers is different' copy
 damage "sed -i 's/\"sequence\":\"0000/\"sequence\":\"1000/' $n.entry"
 check "an entry that was changed is found" finds "interval" copy
 damage "rm $n.*"

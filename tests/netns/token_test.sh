@@ -122,5 +122,5 @@ note "Tokens and keys that are not there"
 check "no such token" refused "there is no token" key show "pkcs11:token=carol;object=bwlimit?pin-source=$tmp/pin"
 check "no such key" refused "no private key" key show "$(uri pin nothing)"
 check "a key that is no Ed25519 key" refused "is not an Ed25519 key but EC" key show "$(uri pin other)"
-check "no URI" refused "no PKCS#11 URI" key show "pkcs11:token"
+check "no URI" refused "not a PKCS#11 URI" key show "pkcs11:token"
 done_testing
