@@ -68,7 +68,8 @@ static bool is_what(const struct bwl_signed *d, enum bwl_doc_kind kind, const ch
 {
 	if (fleet_kind(d->type) == kind && !strcmp(d->terms.name, name))
 		return true;
-	bwl_fail(e, EBADMSG, "what lies there is %s/%s", bwl_signed_word(d->type), d->terms.name);
+	bwl_fail(e, EBADMSG, "the document there is %s/%s", bwl_signed_word(d->type),
+		 d->terms.name);
 	return false;
 }
 

@@ -64,7 +64,7 @@ static json_t *named(struct lead *l, int64_t now_s)
 			 strncmp(whose, l->told_whose, sizeof(l->told_whose) - 1))) {
 		bwl_fail(
 			&why, E2BIG,
-			"%zu revocations and expulsions are not in the signed time, for there is no room: %.200s; a tray from which the store holds one back does not know it",
+			"%zu revocations and expulsions are not in the signed time, because there is no room: %.200s; a tray does not notice if the store withholds one of them",
 			left_out, whose);
 		bwl_hint(
 			&why,

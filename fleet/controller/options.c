@@ -80,7 +80,8 @@ static int take_percent(const char *text, const char *what, unsigned least, unsi
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (*text < '0' || *text > '9' || *end || n < least || n > 100)
-		return bwl_fail(e, EINVAL, "'%s' is no %s: a whole number from %u to 100", text,
+		return bwl_fail(e, EINVAL,
+				"'%s' is not a %s: must be a whole number from %u to 100", text,
 				what, least);
 	*ret = (unsigned)n;
 	return 0;
@@ -270,9 +271,9 @@ static int take(struct options *o, int c, char *arg, struct bwl_err *e)
 	case SILENT:
 		return take_time(arg, &o->rules.silent_ns, e);
 	case DROPS:
-		return take_percent(arg, "part of packets", 0, &o->rules.drops_more, e);
+		return take_percent(arg, "percentage of packets", 0, &o->rules.drops_more, e);
 	case TOLERATE:
-		return take_percent(arg, "part of the trays", 0, &o->rules.tolerate, e);
+		return take_percent(arg, "percentage of trays", 0, &o->rules.tolerate, e);
 	default:
 		return 0;
 	}

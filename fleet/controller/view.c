@@ -78,9 +78,8 @@ static void leave_out(struct view *v, enum view_most of, const char *what, unsig
 {
 	struct bwl_err why = { 0 };
 
-	bwl_fail(&why, E2BIG, "more than %u %s are in the store: the rest is not looked at", most,
-		 what);
-	bwl_hint(&why, "delete what is not wanted there, or make two fleets of it");
+	bwl_fail(&why, E2BIG, "more than %u %s are in the store: the rest is ignored", most, what);
+	bwl_hint(&why, "delete what is not needed there, or split the fleet in two");
 	view_tell_most(v, of, what, &why);
 }
 
@@ -158,7 +157,7 @@ void view_policy_bytes(struct view *v, struct view_policy *p, const char *bytes,
 		return;
 	}
 	if (d.type != BWL_SIGNED_POLICY || strcmp(d.terms.name, p->name)) {
-		bwl_fail(&e, EBADMSG, "what lies there is %s/%s", bwl_signed_word(d.type),
+		bwl_fail(&e, EBADMSG, "the document there is %s/%s", bwl_signed_word(d.type),
 			 d.terms.name);
 		view_tell(v, what, &e);
 	} else {

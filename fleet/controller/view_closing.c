@@ -69,10 +69,10 @@ static void mind_name(struct view *v, const struct bwl_signed *d, const uint8_t 
 	snprintf(name, sizeof(name), "%s/%s", bwl_signed_word(d->type), d->terms.name);
 	bwl_fail(
 		&why, EEXIST,
-		"two that say something else have this name, and both hold: one was in the other's place in the store");
+		"two different documents have this name, and both hold: the store had one in place of the other");
 	bwl_hint(
 		&why,
-		"ask whoever signed them; where one of them did not, its key was stolen: the next root goes without it");
+		"ask whoever signed them; if one of them did not, their key was stolen: leave it out of the next root");
 	why.id = "closing-replaced";
 	view_tell(v, name, &why);
 }
@@ -156,7 +156,7 @@ static void make_room(struct view *v)
 	}
 	bwl_fail(
 		&why, E2BIG,
-		"more than %u revocations and expulsions hold, most of them of %s: the oldest of these are not kept",
+		"more than %u revocations and expulsions hold, most of them signed by %s: the oldest of these are not kept",
 		VIEW_CLOSING_MOST, *by ? by : "several people");
 	bwl_hint(&why, "ask whoever signed them; a revocation with `new_epoch` ends them all");
 	why.id = "closing-no-room";
@@ -383,7 +383,7 @@ void view_note_part(struct view *v, const char *tray, const struct bwl_doc_at *a
 
 		bwl_fail(
 			&why, E2BIG,
-			"more than %u documents that close are in parts: the rest is not named by signed times",
+			"more than %u documents that close are in parts: signed times do not name the others",
 			VIEW_PARTS_MOST);
 		why.id = "closing-no-room";
 		view_tell_most(v, VIEW_MOST_PARTS, "closing", &why);

@@ -150,11 +150,11 @@ json_t *model_exfil(const struct model_asked *a, const char *size, const char *c
 	json_t *o;
 
 	if (!size || bwl_parse_size(size, &bytes, e) || !bytes) {
-		bwl_fail(e, EINVAL, "size: how much must not leave, as 1tb");
+		bwl_fail(e, EINVAL, "size: must be how much must not leave, such as 1tb");
 		return NULL;
 	}
 	if (!(times >= 1 && times <= 1e6)) {
-		bwl_fail(e, EINVAL, "compression: a number from 1 to 1000000");
+		bwl_fail(e, EINVAL, "compression: must be a number from 1 to 1000000");
 		return NULL;
 	}
 	d = bwl_must(calloc(1, sizeof(*d)));

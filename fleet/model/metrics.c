@@ -95,7 +95,7 @@ static const struct {
 	{ "tray_time_fresh", "Whether its signed time is younger than offline_for.", PROM_GAUGE,
 	  get_fresh, false },
 	{ "tray_closed_peers", "Peers that are closed there.", PROM_GAUGE, get_closed, false },
-	{ "tray_alarms", "Alarms that it tells of.", PROM_GAUGE, get_alarms, false },
+	{ "tray_alarms", "Alarms that it reports.", PROM_GAUGE, get_alarms, false },
 	{ "tray_status_refused",
 	  "Whether the store has a status that is not the tray's, or an old one again, or late, or one that nobody can judge.",
 	  PROM_GAUGE, get_refused, false },
@@ -203,7 +203,7 @@ void model_metrics(FILE *f, const struct model_asked *a)
 {
 	struct model_sums x = model_sum(a);
 
-	one(f, "fleet_trays", PROM_GAUGE, "Trays that the store has something of.",
+	one(f, "fleet_trays", PROM_GAUGE, "Trays that have anything in the store.",
 	    (double)x.trays);
 	one(f, "fleet_trays_alive", PROM_GAUGE, "Trays with a lease in the store.",
 	    (double)x.alive);

@@ -20,7 +20,7 @@ static int number(const char *what, const char *text, size_t *ret, struct bwl_er
 		return 0;
 	n = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end || n > MODEL_TRAYS_MOST)
-		return bwl_fail(e, EINVAL, "%s: a whole number, at most %u", what,
+		return bwl_fail(e, EINVAL, "%s: must be a whole number, at most %u", what,
 				MODEL_TRAYS_MOST);
 	*ret = n;
 	return 0;
@@ -43,7 +43,7 @@ int model_page_parse(const char *offset, const char *limit, const char *sort,
 		ret->sort = (enum model_sort)i;
 		return 0;
 	}
-	return bwl_fail(e, EINVAL, "sort: name, worst, dropped or passed");
+	return bwl_fail(e, EINVAL, "sort: must be name, worst, dropped or passed");
 }
 
 struct sorting {

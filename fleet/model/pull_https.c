@@ -68,7 +68,7 @@ static int begin(void *arg, const char *tray, const char *at, const char *path, 
 		if (!h->asked[i].h)
 			a = &h->asked[i];
 	if (!a || !port)
-		return bwl_fail(e, EINVAL, "'%.60s': not an address to ask", at);
+		return bwl_fail(e, EINVAL, "'%.60s': not an address of a tray", at);
 	snprintf(url, sizeof(url), "https://%s%s%s", tray, port, path);
 	snprintf(to, sizeof(to), "%s%s:%s", tray, port, at);
 	snprintf(a->tray, sizeof(a->tray), "%s", tray);

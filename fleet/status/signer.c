@@ -200,7 +200,8 @@ static int open_it(const char *tray, const struct status_signer *by, struct stat
 		return refuse(last, "it is not signed, and its enrolment names a key", e);
 	if (len > STATUS_BYTES_MOST)
 		return bwl_fail(e, EBADMSG,
-				"the status of %.79s: no JSON object of at most 4096 bytes", tray);
+				"the status of %.79s: must be a JSON object of at most 4096 bytes",
+				tray);
 	*ret = bwl_must(malloc(len + 1));
 	memcpy(*ret, at, len);
 	(*ret)[len] = '\0';

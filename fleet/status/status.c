@@ -164,44 +164,45 @@ static int take(const char *tray, const json_t *o, struct tray_status *s,
 	uint64_t closed = 0, said_s, up_s;
 
 	if (!name || strcmp(name, tray))
-		return no_good(e, tray, "`tray` is not its own name");
+		return no_good(e, tray, "`tray` must be its own name");
 	if (!take_policy(json_object_get(o, "policy"), s))
 		return no_good(
 			e, tray,
-			"`policy` is no {\"name\": NAME, \"sha256\": HEX, \"version\": N}, or null");
+			"`policy` must be {\"name\": NAME, \"sha256\": HEX, \"version\": N}, or null");
 	if (!take_taken(json_object_get(o, "taken"), taken))
 		return no_good(
 			e, tray,
-			"`taken` is no {\"KIND/NAME\": {\"version\": N, \"sha256\": HEX}}, at most 16");
+			"`taken` must be {\"KIND/NAME\": {\"version\": N, \"sha256\": HEX}}, at most 16");
 	if (!take_refused(json_object_get(o, "refused"), s))
 		return no_good(e, tray,
-			       "`refused` is no {\"KIND/NAME\": {\"version\": N}}, at most four");
+			       "`refused` must be {\"KIND/NAME\": {\"version\": N}}, at most four");
 	if (!take_alarms(json_object_get(o, "alarms"), s))
-		return no_good(e, tray, "`alarms` is no list of words");
+		return no_good(e, tray, "`alarms` must be a list of words");
 	if (!take_number(o, "closed_count", &closed) || closed > UINT32_MAX)
-		return no_good(e, tray, "`closed_count` is no number of peers");
+		return no_good(e, tray, "`closed_count` must be a number of peers");
 	s->closed = (uint32_t)closed;
 	s->fresh = json_is_true(json_object_get(o, "fresh"));
 	if (!take_number(o, "number", &s->number))
-		return no_good(e, tray, "`number` is no number");
+		return no_good(e, tray, "`number` must be a number");
 	if (!take_number(o, "said_at", &said_s) || !take_number(o, "up_s", &up_s) ||
 	    said_s > INT64_MAX / 2 || up_s > INT64_MAX / 2)
-		return no_good(e, tray, "`said_at` or `up_s` is no number of seconds");
+		return no_good(e, tray, "`said_at` and `up_s` must be numbers of seconds");
 	s->said_s = (int64_t)said_s;
 	s->up_s = (int64_t)up_s;
 	if (!take_number(o, "ledger_seq", &s->ledger_seq))
-		return no_good(e, tray, "`ledger_seq` is no number");
+		return no_good(e, tray, "`ledger_seq` must be a number");
 	if (!take_checkpoint(json_object_get(o, "checkpoint"), json_object_get(o, "log_key"), s))
 		return no_good(
 			e, tray,
-			"`checkpoint` is no signed note of origin, size and root, or `log_key` no NAME+ID+BASE64");
+			"`checkpoint` must be a signed note of origin, size and root, and `log_key` NAME+ID+BASE64");
 	if (!take_proof(json_object_get(o, "proof"), s))
-		return no_good(e, tray, "`proof` is no {\"from\": SIZE, \"hashes\": [BASE64, …]}");
+		return no_good(e, tray,
+			       "`proof` must be {\"from\": SIZE, \"hashes\": [BASE64, …]}");
 	if (health &&
 	    (!json_is_object(health) || !take_number(health, "passed_packets", &s->passed) ||
 	     !take_number(health, "dropped_packets", &s->dropped) ||
 	     !take_number(health, "sas_down", &s->sas_down)))
-		return no_good(e, tray, "`health` has no whole numbers from 0");
+		return no_good(e, tray, "`health` must have whole numbers from 0");
 	return 0;
 }
 
@@ -217,7 +218,7 @@ int status_parse(const char *tray, const void *at, size_t len, struct tray_statu
 	if (json_is_object(o))
 		r = take(tray, o, ret, &taken, e);
 	else
-		r = no_good(e, tray, "no JSON object of at most 4096 bytes");
+		r = no_good(e, tray, "must be a JSON object of at most 4096 bytes");
 	json_decref(o);
 	if (r) {
 		*ret = (struct tray_status){ 0 };

@@ -63,7 +63,8 @@ static int is_there(struct bwl_grpc *g, const struct bwl_election *el, struct bw
 	int r = bwl_etcd_range(g, &ask, see, &created, &page, e);
 
 	if (!r && created != el->created)
-		r = bwl_fail(e, ENOENT, "%s: this one's lease has ended", bwl_grpc_server(g));
+		r = bwl_fail(e, ENOENT, "%s: the lease of this candidate has ended",
+			     bwl_grpc_server(g));
 	return r;
 }
 

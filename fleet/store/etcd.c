@@ -47,7 +47,8 @@ static int heard(struct bwl_grpc *g, uint8_t *msg, int r, struct bwl_err *e)
 {
 	free(msg);
 	if (r == -EBADMSG)
-		return bwl_fail(e, EBADMSG, "%s: its answer cannot be understood: is that etcd?",
+		return bwl_fail(e, EBADMSG,
+				"%s: cannot parse the message in its answer: is it etcd?",
 				bwl_grpc_server(g));
 	return r;
 }
@@ -61,7 +62,7 @@ int bwl_etcd_servers(char *list, const char *to[static BWL_ETCD_SERVERS_MOST], u
 		if (*n == BWL_ETCD_SERVERS_MOST)
 			return bwl_fail(e, EINVAL, "more than %u servers", BWL_ETCD_SERVERS_MOST);
 		if (strncmp(one, "https://", 8) || !one[8] || strchr(one + 8, '/'))
-			return bwl_fail(e, EINVAL, "'%.80s' is no server: say https://HOST:PORT",
+			return bwl_fail(e, EINVAL, "'%.80s' is not a server: say https://HOST:PORT",
 					one);
 		to[(*n)++] = one;
 	}
@@ -146,7 +147,7 @@ static int each_page(struct bwl_grpc *g, const char *prefix, bool keys_only, bwl
 		if (!*revision)
 			*revision = page.revision;
 		if (page.more && (!p.any || strcmp(p.last, from) < 0))
-			return bwl_fail(e, EBADMSG, "%s: its pages have no end",
+			return bwl_fail(e, EBADMSG, "%s: its list of keys does not end",
 					bwl_grpc_server(g));
 		/* After the last key, by bytes that none of our keys has. */
 		snprintf(from, sizeof(from), "%s%s", p.last, p.cut ? "\377" : "\001");
@@ -194,9 +195,9 @@ int bwl_etcd_txn(struct bwl_grpc *g, const struct bwl_etcd_put *p, unsigned n,
 		return r;
 	r = heard(g, msg, bwl_etcd_hear_txn(in, &done, ret_revision), e);
 	if (!r && !done) {
-		bwl_fail(e, EEXIST, "'%s' is not what it was: somebody has changed it", p->key);
+		bwl_fail(e, EEXIST, "somebody has changed '%s' meanwhile", p->key);
 		r = bwl_hint(e,
-			     "look at what is there now, and publish again if it is still to be");
+			     "look at what is there now, and publish again if you still want to");
 	}
 	return r;
 }

@@ -45,7 +45,7 @@ int bwl_store_prefix_ok(const char *prefix, struct bwl_err *e)
 		    len)
 		return bwl_fail(
 			e, EINVAL,
-			"'%.80s' is no prefix: say a path as /bwl/v1, of at most 64 letters, digits, '.', '_', '-' and '/', without a '/' at its end",
+			"'%.80s' is not a prefix: must be a path such as /bwl/v1, of at most 64 letters, digits, '.', '_', '-' and '/', without a '/' at its end",
 			prefix);
 	return 0;
 }

@@ -136,7 +136,7 @@ int bwl_doc_fetch(struct bwl_grpc *g, const char *prefix, const char *key, bool 
 	}
 	bwl_doc_sha(all.at, all.len, sha);
 	if (strcmp(sha, h.sha))
-		return bwl_fail(e, EUCLEAN, "the parts of '%s' are not what it says", key);
+		return bwl_fail(e, EUCLEAN, "the parts of '%s' do not match their digest", key);
 	*ret = bwl_take_ptr(&at);
 	*ret_len = all.len;
 	return 0;

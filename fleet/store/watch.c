@@ -165,7 +165,8 @@ static int hear_one(struct bwl_watch *w, const struct queued *q, struct into *in
 		r = bwl_etcd_hear_watch(in, pass, into, &said_of);
 	}
 	if (r)
-		return bwl_fail(e, EBADMSG, "%s: cannot parse its watch", bwl_grpc_server(w->g));
+		return bwl_fail(e, EBADMSG, "%s: cannot parse its answer to a watch",
+				bwl_grpc_server(w->g));
 	if (said_of.compacted)
 		return -ESTALE;
 	if (said_of.canceled)

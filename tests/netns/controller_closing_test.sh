@@ -82,7 +82,7 @@ given revocation two 1 '{"peers": ["log"], "reason": "drill"}' "$FLEET/alice.pem
 cp "$FLEET/two" "$LAB_TMP/two"
 check "control: the controllers keep a copy" await 30 copies 6
 given revocation two 2 '{"peers": ["nobody"], "reason": "drill"}' "$FLEET/bob.pem"
-check "a later one of its name that closes something else is told" await 30 grep -q '"alarm".*revocation/two.*something else' "$LAB_TMP/control"
+check "a later one of its name that closes something else is told" await 30 grep -q '"alarm".*revocation/two.*two different documents' "$LAB_TMP/control"
 check "both are named" await 90 named '["rack", "stolen", "tray-9", "two", "two"]'
 again_there() { etcdctl_as root get --prefix --print-value-only "$PREFIX/all/doc/revocation/two." | grep -qF -- "$(jq -r .payload "$LAB_TMP/two")"; }
 check "and the first is given to the trays again, beside it" await 30 again_there

@@ -63,7 +63,7 @@ large|more than 4194304 bytes|a message that says it is too large
 two|cannot parse its answer|two answers to one question
 half|cannot parse its answer|a message that ends in its middle
 none|cannot parse its answer|no message at all
-junk|cannot be understood|a message that is none
+junk|cannot parse the message in its answer|a message that is none
 html|gRPC 13|a page for people
 http503|gRPC 14|an error of a proxy
 silent|[Tt]imed? ?out|a server that says nothing

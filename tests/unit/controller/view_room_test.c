@@ -199,7 +199,7 @@ static void hear_no_room(void *arg, const char *what, const struct bwl_err *why)
 {
 	(void)arg;
 	no_room += !strcmp(what, "closing") && why && !strcmp(why->id, "closing-no-room") &&
-		   strstr(why->text, "of alice");
+		   strstr(why->text, "signed by alice");
 }
 
 static void what_is_too_much_to_keep_is_told_and_is_of_who_said_most(void **state)
