@@ -110,7 +110,7 @@ enum bench_steady bench_steadiness(const char *prog, const char *what, const dou
 	fprintf(stderr,
 		"  Nothing is reported. Stop what else runs here (/proc/loadavg), fix the clock of the "
 		"CPU (cpupower frequency-set -g performance), and run it again; --cpu N takes "
-		"another CPU, --anyway reports all the same.\n");
+		"another CPU, --anyway reports nevertheless.\n");
 	return BENCH_REFUSED;
 }
 

@@ -20,7 +20,7 @@ static const char usage[] =
 	"  --only ROW   only these rows, and those that they are compared with; 'refused' is all of\n"
 	"               refused-peer, refused-zone and so on\n"
 	"  --peers N    destinations that are sent to in turn (default 100000)\n"
-	"  --rounds N   medians of so many (default 41, at most 1001)\n"
+	"  --rounds N   report medians of N rounds (default 41, at most 1001)\n"
 	"  --packets N  of each row and round (default 100000)\n"
 	"  --object F   another build of bwlimit.bpf.o than the one this was built with\n"
 	"  --cpu N      pinned to this CPU (default: the last)\n"

@@ -143,8 +143,8 @@ static void model_text(const struct scale *b)
 		       b->cpu[i + 1], b->transfer[i].median, b->transfer[i].q1, b->transfer[i].q3);
 	if (!b->predict)
 		return;
-	printf("\nmodel: by what two CPUs take, a packet fetches so many lines that others write; so %u CPUs "
-	       "take\n\n%-31s %8s %14s %9s\n",
+	printf("\nmodel, from the times of two CPUs: cache lines written by others that a packet fetches, and what %u "
+	       "CPUs take\n\n%-31s %8s %14s %9s\n",
 	       b->predict, "", "lines", "ns a packet", "times one");
 	for (k = 0; k < KINDS; k++)
 		if (scale_has_model(b, k))

@@ -136,13 +136,13 @@ enum bench_steady scale_steady(const struct scale *b)
 		return steady;
 	fprintf(stderr,
 		PROG
-		": other work had the CPUs in %u of %u rounds, also when tried again: so many CPUs did "
-		"not run at once\n",
+		": other work had the CPUs in %u of %u rounds, also when tried again: they did "
+		"not all run at once\n",
 		disturbed, all);
 	if (b->anyway)
 		return BENCH_UNSURE;
 	fputs("  Nothing is reported. Stop what else runs here (/proc/loadavg), or take fewer CPUs (--cpus); "
-	      "--anyway reports all the same.\n",
+	      "--anyway reports nevertheless.\n",
 	      stderr);
 	return BENCH_REFUSED;
 }

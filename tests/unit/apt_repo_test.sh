@@ -95,7 +95,7 @@ restored
 before=$(cd "$tmp/repo" && find . -type f -exec sha256sum {} + | sort)
 same() { [[ $(cd "$tmp/repo" && find . -type f -exec sha256sum {} + | sort) == "$before" ]]; }
 refute "another file of a version that was given out" repo "$tmp/repo" --key one@example.org "$(package 1.1 other)"
-check "is named" told 'a version is given out once'
+check "is named" told 'a version is published only once'
 refute "another key" repo "$tmp/repo" --key two@example.org "$(package 1.3 three)"
 check "is not what machines trust" told 'which is what machines trust'
 refute "no such key" repo "$tmp/repo" --key nobody@example.org "$second"

@@ -40,8 +40,8 @@ def judge(base):
         why = next((line for line in output.splitlines() if line.strip()), "no reason given")
         say(True, f"{name} # SKIP {re.sub(r'^.*# SKIP ', '', why)}")
     elif rc == "":
-        say(False, f"{name}: the guest ended before it" if output == "" else
-            f"{name}: the guest ended within it")
+        say(False, f"{name}: the guest ended before it began" if output == "" else
+            f"{name}: the guest ended while it ran")
     elif rc in ("124", "137"):
         say(False, f"{name}: stopped after {read(base + '.timeout')} s")
     elif plan is None and seen == 0:
