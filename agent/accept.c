@@ -124,7 +124,8 @@ int accept_keep(struct accept *a, const struct desired *d, struct bwl_err *e)
 				   "applies");
 	if (r)
 		return bwl_hint(
-			e, "it is in force, but after a reboot the policy accepted before applies");
+			e,
+			"it is in force, but after a reboot the previously accepted policy applies");
 	agent_log(LOG_NOTICE, "accepted", "%s: accepted and stored: %zu bytes, SHA-256 %.16s",
 		  a->source->name, d->len, hex);
 	return 0;

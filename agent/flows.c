@@ -143,7 +143,7 @@ static int text_of(struct flows *v, const struct bwl_book *b, const struct flows
 	if (*ret && !good && !f.unbalanced)
 		agent_log(
 			LOG_ERR, "flows",
-			"interval %u: the flow records of a peer are not what its counter grew by: see the newest file in %s/" FLOWS_DIR,
+			"interval %u: the flow records of a peer do not add up to what its counter grew by: see the newest file in %s/" FLOWS_DIR,
 			f.id.interval, v->state_dir);
 	return *ret ? 0 : -ENOMEM;
 }
@@ -286,7 +286,7 @@ static bool is_over(struct flows *v)
 		v->half_said = true;
 		agent_log(
 			LOG_WARNING, "flows",
-			"an upgrade was begun and has not ended: what the programs that it replaced record is not read: bwlimit-load upgrade");
+			"an upgrade was started but not finished: what the replaced programs record is not read: bwlimit-load upgrade");
 	}
 	return false;
 }

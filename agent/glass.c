@@ -25,7 +25,7 @@ void agent_glass_tick(struct agent *a, void *part)
 			bwl_human_time((double)(is - now) / 1e9, left));
 	} else if (!is && until_ns) {
 		agent_log(LOG_NOTICE, "break-glass",
-			  "the emergency policy has ended: the policy before it is in force");
+			  "the emergency policy has ended: the previous policy is in force");
 	}
 	until_ns = is;
 }

@@ -79,7 +79,7 @@ static int enter(struct hist_db *db, const char *state_dir, int64_t hour, int64_
 		return -e->code;
 	}
 	snprintf(text, sizeof(text), DIGITS, epoch);
-	agent_record_regular(EVENT, "an hour of the history is committed to",
+	agent_record_regular(EVENT, "commitment to an hour of the history",
 			     json_pack("{s:i,s:s,s:o,s:o}", "version", 1, "epoch", text, "seconds",
 				       seconds, "minutes", minutes));
 	return 0;

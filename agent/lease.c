@@ -33,9 +33,9 @@ json_t *lease_order(struct bwl_pins *p, const json_t *ask)
 	json_t *o;
 
 	if (!json_is_integer(said) || for_ns < 0)
-		return json_pack("{s:s}", "error", "not understood");
+		return json_pack("{s:s}", "error", "malformed request");
 	if (lengthens(p, (uint64_t)for_ns) &&
-	    bwl_enrolled_refuses(p, "a lease renewal may not make it end later", &e))
+	    bwl_enrolled_refuses(p, "the lease would end later", &e))
 		return json_pack("{s:s, s:s, s:s}", "error", e.text, "todo", e.hint, "id", e.id);
 	if (bwl_lease_renew(p, (uint64_t)for_ns, &e) || bwl_lease(p, &l, &e))
 		return json_pack("{s:s, s:s}", "error", e.text, "todo", e.hint);

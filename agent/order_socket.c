@@ -17,7 +17,7 @@ const struct order_verb *order_parse(const struct order_verb *verbs, const char 
 {
 	const char *name;
 
-	*ret_why = "not understood";
+	*ret_why = "malformed request";
 	*ret = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 	name = json_string_value(json_object_get(*ret, "verb"));
 	for (; name && verbs->name; verbs++)
@@ -75,7 +75,7 @@ static void answer(void *arg, int fd, int document, const char *line, size_t len
 		v = order_parse(o->verbs, line, len, &ask, &wrong);
 	if (v && !may(ours, v)) {
 		v = NULL;
-		wrong = "you may not order this";
+		wrong = "permission denied";
 	}
 	if (v && (doc >= 0) != !!v->take) {
 		wrong = v->take ? "the document is missing" : "unexpected document";

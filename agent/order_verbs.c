@@ -26,8 +26,7 @@ static json_t *tamper(void *about, const json_t *ask)
 	json_t *o;
 
 	if (!why || (said && !id))
-		return json_pack("{s:s}", "error",
-				 why ? "there is no such peer" : "not understood");
+		return json_pack("{s:s}", "error", why ? "no such peer" : "malformed request");
 	snprintf(text, sizeof(text), "%s%.31s%s%.200s", peer ? "peer " : "", peer ? peer : "",
 		 peer ? ": " : "", why);
 	agent_tamper(p,

@@ -193,7 +193,7 @@ json_t *policy_order_take(struct policy_order *w, const json_t *ask, int doc, in
 		agent_thread_stop(&w->thread); /* it has ended */
 	w->started = false;
 	if (!policy_ask_parse(ask, &w->ask))
-		return json_pack("{s:s}", "error", "not understood");
+		return json_pack("{s:s}", "error", "malformed request");
 	w->doc = doc;
 	w->conn = conn;
 	atomic_store(&w->busy, true);

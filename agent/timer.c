@@ -11,7 +11,7 @@ int agent_timer(struct agent *a, uint64_t us, sd_event_time_handler_t fn, void *
 {
 	int r = sd_event_add_time_relative(a->loop, ret, CLOCK_BOOTTIME, us, ACCURACY_US, fn, arg);
 
-	return r < 0 ? bwl_fail(e, -r, "no timer: %s", strerror(-r)) : 0;
+	return r < 0 ? bwl_fail(e, -r, "cannot set a timer: %s", strerror(-r)) : 0;
 }
 
 int agent_again(sd_event_source *s, uint64_t us)

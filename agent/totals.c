@@ -74,7 +74,8 @@ static void record(const struct agent *a)
 	char text[200];
 
 	if (!count || bwl_reason_read(a->pins, count, &e)) {
-		agent_log(LOG_ERR, "totals", "no totals: %s", count ? e.text : "out of memory");
+		agent_log(LOG_ERR, "totals", "cannot log totals: %s",
+			  count ? e.text : "out of memory");
 		return;
 	}
 	ports = json_array();

@@ -91,7 +91,7 @@ static int load_from(struct ctl *c, struct approval *a, struct bwl_holding *ret)
 		return r;
 	text = bwl_payload_text(d.body, "text");
 	r = text ? parse(c, a, a->against, text, strlen(text), &a->from)
-		 : bwl_fail(&c->err, EINVAL, "%s is no policy", a->against);
+		 : bwl_fail(&c->err, EINVAL, "%s is not a policy", a->against);
 	*ret = (struct bwl_holding){
 		.pol = a->from,
 		.not_after_s = d.terms.not_after_s,

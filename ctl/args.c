@@ -350,7 +350,7 @@ static int word_reason(struct ctl *c, int argc, char **argv, struct ctl_words *w
 		if (!strncmp(argv[i], "--", 2) && argv[i][2])
 			return ctl_usage(
 				c,
-				"'%.64s' after 'reason': options stand before it, or quote the reason",
+				"'%.64s' after 'reason': put options before it, or quote the reason",
 				argv[i]);
 		n += strlen(argv[i]) + (i ? 1 : 0);
 	}

@@ -13,11 +13,11 @@
 
 static int no_such_sign(struct ctl *c, uint64_t record, json_int_t last)
 {
-	bwl_fail(&c->err, ENOENT, "record %llu is no sign of tampering that the end of the log has",
+	bwl_fail(&c->err, ENOENT, "the end of the log has no sign of tampering at record %llu",
 		 (unsigned long long)record);
 	if (last < 0)
-		return bwl_hint(&c->err, "it has none that an acknowledgement is waited for");
-	return bwl_hint(&c->err, "the newest is record %lld: look at it first, by `audit show`",
+		return bwl_hint(&c->err, "no sign there awaits an acknowledgement");
+	return bwl_hint(&c->err, "the newest is record %lld: look at it first, with `audit show`",
 			(long long)last);
 }
 

@@ -100,7 +100,7 @@ int audit_take_all(struct ctl *c, int *argc, char **argv, const char *name, cons
 		if (strcmp(argv[i], name))
 			argv[out++] = argv[i];
 		else if (++i == *argc || *ret_n == most)
-			return ctl_usage(c, "%s must have a value, and be said %zu times at most",
+			return ctl_usage(c, "%s needs a value, and may be given at most %zu times",
 					 name, most);
 		else
 			ret[(*ret_n)++] = argv[i];

@@ -31,10 +31,10 @@ void check_agent(struct check *k)
 		check_say(k, "agent", CHECK_OK, NULL, "bwlimitd answers");
 	else if (errno == ENOENT || errno == ECONNREFUSED)
 		check_say(k, "agent", CHECK_CRITICAL, "systemctl start bwlimitd",
-			  "bwlimitd does not run");
+			  "bwlimitd is not running");
 	else if (errno == EACCES || errno == EPERM)
 		check_say(k, "agent", CHECK_UNKNOWN, "as root, or a member of bwlimit-read",
-			  "bwlimitd may not be asked");
+			  "no permission to ask bwlimitd");
 	else
 		check_say(k, "agent", CHECK_CRITICAL, "journalctl -u bwlimitd",
 			  "bwlimitd does not answer");
@@ -74,7 +74,7 @@ void check_clock(struct check *k)
 
 	check_say(k, "clock", good ? CHECK_OK : CHECK_WARNING, "timedatectl; chronyc tracking",
 		  good ? "the wall clock is synchronised"
-		       : "the wall clock is not synchronised: no signed time is believed");
+		       : "the wall clock is not synchronised: no signed time is trusted");
 }
 
 /*
@@ -122,10 +122,8 @@ static void judge_limits(struct check *k, struct hist_reader *r)
 			  "bwlimit-ctl history NAME --since 24h; bwlimit-ctl revoke NAME",
 			  "a theft? %s has taken %.0f %% of its own rate for %s", name, most, t);
 	else
-		check_say(
-			k, "limits", CHECK_OK, NULL,
-			"no way out was at its own rate for the last %s (zones are not looked at)",
-			t);
+		check_say(k, "limits", CHECK_OK, NULL,
+			  "no exit was at its own rate for the last %s (zones are not checked)", t);
 }
 
 void check_history(struct check *k)

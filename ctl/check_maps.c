@@ -38,12 +38,12 @@ void check_policy(struct check *k)
 	}
 	if (bwl_glass_until_ns(k->v->pins, k->v->now_ns))
 		check_say(k, "policy", CHECK_CRITICAL, "bwlimit-ctl audit show says who, and why",
-			  "a policy of an emergency is in force, and ends %s",
+			  "an emergency policy is in force, and ends %s",
 			  bwl_when(until, k->v->now_ns, when));
 	else if (until)
 		check_say(k, "policy", CHECK_WARNING,
 			  "bwlimit-ctl policy confirm, or policy rollback",
-			  "a policy is on trial: the one before returns %s",
+			  "a policy is on trial: the previous one returns %s",
 			  bwl_when(until, k->v->now_ns, when));
 	else
 		check_say(k, "policy", CHECK_OK, NULL, "a policy of %s is in force",

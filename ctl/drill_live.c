@@ -106,7 +106,7 @@ static int run(struct drill *d, const uint8_t *frame, size_t len, unsigned n)
 	if (bpf_prog_test_run_opts(d->prog, &o)) {
 		skb.ingress_ifindex = 0; /* older kernels accept none in a test run */
 		if (errno != EINVAL || bpf_prog_test_run_opts(d->prog, &o))
-			return bwl_fail(&d->c->err, errno, "the program cannot be tried: %s",
+			return bwl_fail(&d->c->err, errno, "cannot test-run the program: %s",
 					strerror(errno));
 	}
 	d->frames += n;

@@ -56,7 +56,7 @@ static int enrol_at(struct ctl *c, const struct enrolment *x, const char **ret_b
 	json_decref(both);
 	*ret_by = "bwlimit-ctl";
 	if (!bytes)
-		return bwl_fail(&c->err, EBADMSG, "%s is no signed document", x->root_file);
+		return bwl_fail(&c->err, EBADMSG, "%s is not a signed document", x->root_file);
 	what = json_pack("{s:s, s:s*, s:I}", "verb", "enrol", "sha256", x->sha256, "size",
 			 (json_int_t)strlen(bytes));
 	answer = doc < 0 ? NULL : ctl_ask_at(c, BWL_AGENT_DOCUMENTS, what, doc, ANSWER_S);

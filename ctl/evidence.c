@@ -92,7 +92,7 @@ static int write_all(struct ctl *c, struct evidence_from *f, const char *dir, st
 	if (!r && !x->written) {
 		bwl_fail(
 			&c->err, ENOENT,
-			"the audit log has no interval of this range whose flows can be shown: %zu cannot",
+			"the audit log has no interval in this range whose flows can be shown: %zu cannot",
 			x->gone);
 		return bwl_hint(
 			&c->err,

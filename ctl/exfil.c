@@ -71,7 +71,7 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 		json_array_append_new(
 			a,
 			json_string(
-				"one tray is not the site: say --trays N for all trays with this policy"));
+				"one tray is not the site: give --trays N for all trays with this policy"));
 	if (unseen)
 		json_array_append_new(
 			a,
@@ -142,9 +142,9 @@ static int get_records(struct ctl *c, const char *volume, const char *dir, bool 
 	ret->window_ns = (uint64_t)window;
 	if (most <= 0 || window <= 0) {
 		bwl_fail(&c->err, EACCES,
-			 "cannot read in %s how many bytes of flow records may leave", path);
+			 "cannot read from %s how many bytes of flow records may leave", path);
 		return bwl_hint(&c->err, "as a member of " BWL_GROUP_READ
-					 ", or say it: --records \"100mb per 1d\"");
+					 ", or give it: --records \"100mb per 1d\"");
 	}
 	ret->present = ret->volume;
 	return 0;

@@ -133,7 +133,7 @@ static bool judge_port(struct judge *j)
 			others++;
 	}
 	if (found == BWL_MAX_PORTS && q->port)
-		return step(j, "host port", BWL_R_NO_PORT, "%.31s is no host port of the policy",
+		return step(j, "host port", BWL_R_NO_PORT, "%.31s is not a host port of the policy",
 			    q->port);
 	if (found == BWL_MAX_PORTS)
 		return step(j, "source", BWL_R_SRC_ADDR, "no host port has it in its sources");
@@ -143,7 +143,7 @@ static bool judge_port(struct judge *j)
 		step(j, "host port", BWL_R_NO_PORT, "%.31s is in the policy but not attached",
 		     j->port->name);
 	else if (others)
-		step(j, "host port", BWL_R_NONE, "%.31s, and %u other%s: --port says which",
+		step(j, "host port", BWL_R_NONE, "%.31s, and %u other%s: choose one with --port",
 		     j->port->name, others, CTL_S(others));
 	else
 		step(j, "host port", BWL_R_NONE, "%.31s", j->port->name);
@@ -179,7 +179,7 @@ static void judge_class(struct judge *j)
 	}
 	j->a->class_ = c < _BWL_CLASS_MAX ? c : BWL_C_OTHER;
 	step(j, "class", BWL_R_NONE, "%s%s", bwl_class_name(j->a->class_),
-	     q->has_proto ? ", as the host claims" : ": say PROTO and DPORT for another");
+	     q->has_proto ? ", as the host claims" : ": give PROTO and DPORT for another");
 }
 
 static bool judge_grant(struct judge *j)
@@ -193,7 +193,7 @@ static bool judge_grant(struct judge *j)
 	bool floor;
 
 	if (!p)
-		return step(j, "destination", BWL_R_NO_PEER, "no peer's addresses have it");
+		return step(j, "destination", BWL_R_NO_PEER, "no peer has this address");
 	j->peer = p;
 	name = j->v->pins->name[id].name;
 	step(j, "destination", BWL_R_NONE, "peer %.31s", name);
@@ -451,8 +451,8 @@ static void judge_path(struct judge *j)
 	if (!dev->ifindex || !(dev->kind & BWL_PORT_UPLINK))
 		step(j, "next hop", BWL_R_NO_NEXTHOP, "%s, but its uplink is not attached", via);
 	else
-		step(j, "next hop", BWL_R_NONE, "%s by %.15s, in the clear%s%s", via, dev->name,
-		     bwl_mac_is_one(fixed) ? ", to " : "",
+		step(j, "next hop", BWL_R_NONE, "%s through %.15s, in the clear%s%s", via,
+		     dev->name, bwl_mac_is_one(fixed) ? ", to " : "",
 		     bwl_mac_is_one(fixed) ? bwl_mac_format(fixed, mac) : "");
 }
 
@@ -488,7 +488,8 @@ void ctl_explain(const struct bwl_view *v, const struct ctl_question *q, struct 
 	if (!judge_port(&j) && q->port)
 		return;
 	if (ends_here(q)) {
-		step(&j, "destination", BWL_R_LOCAL_PROTO, "ends at the DPU: no peer can have it");
+		step(&j, "destination", BWL_R_LOCAL_PROTO,
+		     "ends at the DPU: no peer can have this address");
 		return;
 	}
 	judge_class(&j);

@@ -95,7 +95,7 @@ static void print_head(const struct bwl_policy *pol, const struct bwl_ipsec_caps
 {
 	printf("# bwlimit: node %s, %u peer%s; charon %s: %s ML-KEM, %s packet offload\n",
 	       pol->node, n->peers, CTL_S(n->peers),
-	       *caps->version ? caps->version : "was not asked, as 5.9.8",
+	       *caps->version ? caps->version : "not asked, assumed 5.9.8",
 	       caps->mlkem ? "has" : "no", caps->packet ? "has" : "no");
 	if (n->numbered)
 		puts("# if_id: in the order of the file, because no policy is in force: not for use");

@@ -23,7 +23,7 @@ static int take_terms(struct ctl *c, struct lease_terms *t, int argc)
 	if (argc != 1 || !t->key || !t->life)
 		return ctl_usage(
 			c,
-			"say the file of the signed policy, --for, and --key, whose it is that signs");
+			"give the file of the signed policy, --for, and --key, the key that signs");
 	if (bwl_parse_time(t->life, &t->life_ns, &c->err) ||
 	    (t->number && ctl_number(c, "--number", t->number, INT64_MAX, &t->number_n)))
 		return CTL_USAGE;
@@ -38,7 +38,7 @@ static int within(struct ctl *c, const char *file, const struct bwl_signed *d, u
 	char most[BWL_UNIT_BUF];
 
 	if (d->type != BWL_SIGNED_POLICY)
-		return bwl_fail(&c->err, EINVAL, "%s is a %s: a lease is of a signed policy", file,
+		return bwl_fail(&c->err, EINVAL, "%s is a %s: a lease needs a signed policy", file,
 				bwl_signed_word(d->type));
 	if (life_ns <= most_ns)
 		return 0;

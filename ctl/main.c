@@ -348,8 +348,7 @@ int main(int argc, char **argv)
 	argc -= used;
 	argv += used;
 	if (c.fleet && ctl_is_ordered())
-		return finish(&c, cmd,
-			      bwl_fail(&c.err, EPERM, "--fleet is not for bwlimitd to run"));
+		return finish(&c, cmd, bwl_fail(&c.err, EPERM, "bwlimitd does not run --fleet"));
 	if (c.fleet)
 		return finish(&c, cmd, cmd->run(&c, argc, argv));
 	if (ctl_is_ordered())

@@ -124,19 +124,19 @@ int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **a
 
 	if (!x || !as || (x->right == CTL_OPERATE && strcmp(as, "operate")) ||
 	    (x->right != CTL_MODEL && !strcmp(as, "model"))) {
-		bwl_fail(&c->err, EPERM, "%s%s%s is not for you", cmd->noun, cmd->verb ? " " : "",
-			 cmd->verb ? cmd->verb : "");
+		bwl_fail(&c->err, EPERM, "permission denied: %s%s%s", cmd->noun,
+			 cmd->verb ? " " : "", cmd->verb ? cmd->verb : "");
 		return bwl_hint(&c->err, x ? "as root, or a member of group bwlimit" : "as root");
 	}
 	if (c->pin_dir)
-		return bwl_fail(&c->err, EPERM, "--pin-dir is root's");
+		return bwl_fail(&c->err, EPERM, "--pin-dir is for root only");
 	for (int i = 0; i < argc; i++) {
 		bool known = strncmp(argv[i], "--", 2);
 
 		for (size_t k = 0; k < OPTIONS && x->options[k]; k++)
 			known |= is_option(argv[i], x->options[k]);
 		if (!known)
-			return bwl_fail(&c->err, EPERM, "%.64s is root's", argv[i]);
+			return bwl_fail(&c->err, EPERM, "%.64s is for root only", argv[i]);
 	}
 	if (stream && *stream && strcmp(cmd->noun, "top"))
 		return bwl_fail(&c->err, EPERM, "only top can run as a stream");

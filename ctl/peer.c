@@ -222,7 +222,7 @@ static int set_from(struct ctl *c, struct bwl_pol_peer *p, const char *list)
 
 		if (!n || n >= sizeof(p->from[0]) || p->nfrom == BWL_MAX_PORTS)
 			return ctl_usage(c,
-					 "from '%.64s': devices of host ports, with commas between",
+					 "from '%.64s': devices of host ports, separated by commas",
 					 list);
 		memcpy(p->from[p->nfrom], list, n);
 		p->from[p->nfrom++][n] = '\0';

@@ -205,7 +205,7 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "No packet sees half a policy. Spent volumes, debts and revocations stay. bwlimitd does it if it runs,\n"
 	  "otherwise this command. It holds until the desired policy changes, or a reboot.\n\n"
 	  "  --confirm TIME  without `policy confirm` within this time the data plane returns to the\n"
-	  "                  policy before, by itself; a revocation made meanwhile stays\n"
+	  "                  previous policy, by itself; a revocation made meanwhile stays\n"
 	  "  --fresh-volume  volumes whose past use is unknown since the maps were made start unspent\n"
 	  "                  (logged); otherwise they start spent, because a reboot forgets past use\n"
 	  "  --trust-clock   trust the wall clock for `until:` although it is not synchronised\n"

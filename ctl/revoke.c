@@ -132,7 +132,7 @@ static void drop_charon(struct order *o, const struct ended *x)
 
 	if (r)
 		snprintf(o->charon_why, sizeof(o->charon_why), "%.200s%s", e.text,
-			 o->charon.posted ? "; it will do it when it goes on" : "");
+			 o->charon.posted ? "; it will do so when it resumes" : "");
 	o->charon_ns = clock_ns() - start;
 }
 

@@ -233,7 +233,7 @@ int ctl_policy_verify(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (argc != 1)
-		return ctl_usage(c, "say which file");
+		return ctl_usage(c, "give a file");
 	r = ctl_signed_read(c, argv[0], &bytes, &len);
 	if (!r)
 		r = bwl_signed_peek(bytes, len, &d, &c->err);

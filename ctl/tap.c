@@ -72,7 +72,7 @@ static int settle(struct ctl *c, struct order *o, int argc, char **argv, const c
 		  const char *most)
 {
 	if (argc != 1)
-		return ctl_usage(c, "say which peer");
+		return ctl_usage(c, "give a peer");
 	o->peer = argv[0];
 	if (!for_text)
 		return ctl_usage(c, "--for is missing: how long, 1h at most");
@@ -85,7 +85,7 @@ static int settle(struct ctl *c, struct order *o, int argc, char **argv, const c
 	if (c->json)
 		return ctl_usage(c, "a capture is pcapng, not JSON; for flows: bwlimit-ctl flows");
 	if (!o->file && isatty(STDOUT_FILENO))
-		return ctl_usage(c, "--write FILE is missing: pcapng is nothing for a terminal");
+		return ctl_usage(c, "--write FILE is missing: pcapng is not for a terminal");
 	return 0;
 }
 
@@ -100,7 +100,7 @@ static int open_out(struct ctl *c, const struct order *o, FILE **ret)
 		return 0;
 	bwl_fail(&c->err, errno, "cannot write %s: %s", o->file ? o->file : "standard output",
 		 strerror(errno));
-	return o->file && errno == EEXIST ? bwl_hint(&c->err, "name a file that is not there yet")
+	return o->file && errno == EEXIST ? bwl_hint(&c->err, "give a file that does not exist yet")
 					  : -c->err.code;
 }
 
@@ -138,7 +138,7 @@ static int capture(struct ctl *c, struct order *o, FILE *f)
 		  (unsigned long long)tap.frames, (unsigned long long)tap.lost,
 		  r             ? ", it failed"
 		  : tap.is_full ? ", the file is full"
-		  : ctl_stopped ? ", it was told to"
+		  : ctl_stopped ? ", by a signal"
 				: "");
 	if (!r && tap.is_full)
 		bwl_warn("ended early: --most %s bytes are full",

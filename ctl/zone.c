@@ -137,7 +137,7 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 			z = &pol->zones[i];
 	if (!r && !z) {
 		bwl_fail(&c->err, ENOENT, "no zone '%.64s' in the policy in force", argv[0]);
-		r = bwl_hint(&c->err, "bwlimit-ctl zone list; a new zone comes with a policy file");
+		r = bwl_hint(&c->err, "bwlimit-ctl zone list; to add a zone, apply a policy file");
 	}
 	if (!r) {
 		z->limit.present = true;

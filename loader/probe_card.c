@@ -178,7 +178,7 @@ static void queues(const struct probe_port *p, const void *with, struct probe_an
 	snprintf(ret->answer, sizeof(ret->answer), "%u of %u", has, p->cpus);
 	if (p->kind == PROBE_UPLINK)
 		ret->without =
-			"on CPUs without a queue, what XDP sends by an mlx5 port is charged and "
+			"on CPUs without a queue, what XDP sends through an mlx5 port is charged and "
 			"lost";
 	most = most < p->cpus ? most : p->cpus;
 	if (most <= has)

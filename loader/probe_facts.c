@@ -85,7 +85,7 @@ static int read_dpus(struct probe_machine *m, struct tool_answer *room, struct b
 		return r;
 	m->dpu = calloc(m->nnics + 1, sizeof(*m->dpu));
 	if (!m->dpu)
-		return bwl_fail(e, ENOMEM, "no memory");
+		return bwl_fail(e, ENOMEM, "out of memory");
 	for (i = 0; i < m->nnics; i++) {
 		struct probe_dpu *d = &m->dpu[m->ndpu];
 
@@ -112,7 +112,7 @@ int probe_facts_read(const struct bwl_attach *a, struct probe_machine *ret, stru
 				       .rshim_net_up = is_up("tmfifo_net0") };
 	if (!uname(&u))
 		snprintf(ret->kernel, sizeof(ret->kernel), "%s", u.release);
-	r = room ? bwl_pci_nics(&ret->nics, &ret->nnics, e) : bwl_fail(e, ENOMEM, "no memory");
+	r = room ? bwl_pci_nics(&ret->nics, &ret->nnics, e) : bwl_fail(e, ENOMEM, "out of memory");
 	if (!r) {
 		ret->unseen = bwl_pci_unseen(ret->nics, ret->nnics, named, 3, &ret->first_unseen);
 		r = read_dpus(ret, room, e);

@@ -104,7 +104,7 @@ static void remember(const char *dir, uint64_t made_ns)
 	int n = snprintf(text, sizeof(text), "%s %" PRIu64 "\n", bwl_boot_id(boot), made_ns);
 
 	if (fd < 0 || bwl_bytes_write(fd, text, (size_t)n))
-		bwl_warn("it is not remembered when these tables were made: %s", strerror(errno));
+		bwl_warn("cannot note when these tables were made: %s", strerror(errno));
 }
 
 int bwl_record_begin(const struct bwl_load *l, struct bwl_err *e)

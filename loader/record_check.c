@@ -79,7 +79,7 @@ void bwl_record_check(struct bwl_report *r, const struct bwl_pins *p, const stru
 	if (!rec.word->whole)
 		bwl_check(
 			r, "recorder", BWL_FAIL, "bwlimit-load upgrade",
-			"an upgrade was begun and not ended: programs record into two sets of tables");
+			"an upgrade was started but not finished: programs record into two sets of tables");
 	else if (!astray)
 		bwl_check(r, "recorder", BWL_OK, "",
 			  "flows are recorded: interval %u of these tables", rec.word->interval);

@@ -197,7 +197,7 @@ static void print_desired(const json_t *o)
 		printf("the accepted copy of the policy is damaged: after a reboot everything is "
 		       "closed; a running bwlimitd writes a new one\n");
 	if (str(no, "why"))
-		printf("refused since %s; the policy accepted before holds: %s%s%.0lld%s%s\n",
+		printf("refused since %s; the previously accepted policy stays in force: %s%s%.0lld%s%s\n",
 		       str(no, "since") ? str(no, "since") : "-",
 		       str(no, "file") ? str(no, "file") : "", num(no, "line") ? ":" : "",
 		       num(no, "line"), str(no, "file") ? ": " : "", str(no, "why"));

@@ -240,7 +240,7 @@ static void check_next_hops(struct bwl_report *r, const struct bwl_pins *p, cons
 		else
 			bwl_check(
 				r, "next-hop", BWL_FAIL, "add a route through its uplink",
-				"no route to %s by its uplink: its next hop cannot be made permanent",
+				"no route to %s through its uplink: its next hop cannot be made permanent",
 				addr);
 	}
 	if (n && !bad)
@@ -285,7 +285,7 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 		  strspn(hex, "0") == 64 ? "none (edited since it was applied)" : hex);
 	if (pending)
 		bwl_check(r, "policy-trial", BWL_WARN, "bwlimit-ctl policy confirm",
-			  "the policy before it returns in %s unless this one is confirmed",
+			  "the previous policy returns in %s unless this one is confirmed",
 			  bwl_human_time((double)(pending - now) / 1e9, buf));
 	check_heartbeat(r, p, &g, now);
 	check_policy_ports(r, p, &g);

@@ -165,8 +165,8 @@ static void check_lock(struct bwl_report *r, const struct bwl_pins *p)
 	else if (!n)
 		bwl_check(
 			r, "route-lock", BWL_OK, "",
-			"only ports and management lead to the DPU; answers to what ports sent go "
-			"nowhere (ip rule, fwmark_reflect)");
+			"only ports and management lead to the DPU; replies to what ports sent are "
+			"dropped (ip rule, fwmark_reflect)");
 }
 
 static void check_awaited(struct bwl_report *r, const struct bwl_pins *p,
@@ -182,7 +182,7 @@ static void check_awaited(struct bwl_report *r, const struct bwl_pins *p,
 			;
 		bwl_check(r, "management-gate", k < n ? BWL_FAIL : BWL_WARN, "bwlimit-load attach",
 			  "management device %s %s", p->dev[i].name,
-			  k < n ? "appeared after attach: it has no gate" : "is not there");
+			  k < n ? "appeared after attach: it has no gate" : "does not exist");
 	}
 }
 

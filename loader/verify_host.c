@@ -132,7 +132,7 @@ void bwl_verify_host(struct bwl_report *r)
 
 	if (!room || bwl_pci_nics(&nic, &n, &e)) {
 		bwl_check(r, "host-rights", BWL_WARN, "run bwlimit-load verify as root", "%s",
-			  room ? e.text : "no memory");
+			  room ? e.text : "out of memory");
 		free(room);
 		return;
 	}

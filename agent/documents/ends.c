@@ -99,7 +99,7 @@ static void mind_glass(struct documents *v)
 			    e.text);
 	else if (!r)
 		agent_later(LOG_ALERT, "break-glass",
-			    "the break-glass policy was revoked; the policy before it is in force "
+			    "the break-glass policy was revoked; the previous policy is in force "
 			    "again");
 }
 

@@ -273,7 +273,7 @@ int docs_judge_more(const struct docs *s, struct docs_verdict *v, const struct d
 {
 	if (bwl_payload_yes(v->d.body, "break_glass")) {
 		bwl_fail(e, EBADMSG,
-			 "the %s %s breaks glass: that is done at the tray: bwlimit-ctl "
+			 "the %s %s is for break-glass: apply it at the tray: bwlimit-ctl "
 			 "break-glass",
 			 bwl_signed_word(v->d.type), v->d.terms.name);
 		return refuse(e, EBADMSG, "signed-bounds");

@@ -39,8 +39,7 @@ static void put_aside(struct documents *v)
 	if (agent_state_write(v->a->state_dir, FILE_NAME, text, &e) && !v->said.told) {
 		v->said.told = true;
 		agent_later_line(LOG_WARNING, "documents",
-				 "the number of the newest signed status is not on disk: %s",
-				 e.text);
+				 "cannot store the number of the newest signed status: %s", e.text);
 	}
 }
 
@@ -83,7 +82,7 @@ static int read_key(struct bwl_note_key *ret, struct bwl_err *e)
 	fclose(f);
 	r = bwl_note_key_parse(text, ret, e);
 	explicit_bzero(text, sizeof(text));
-	return !r && !ret->can_sign ? bwl_fail(e, EINVAL, "%s is no private key", path) : r;
+	return !r && !ret->can_sign ? bwl_fail(e, EINVAL, "%s is not a private key", path) : r;
 }
 
 static char *sign(const struct documents *v, const char *payload, struct bwl_err *e)

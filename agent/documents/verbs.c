@@ -28,7 +28,7 @@ void docs_answer_unsettled(int fd)
 {
 	struct bwl_err e = { 0 };
 
-	bwl_fail(&e, EAGAIN, "it is accepted, but cannot be awaited until it is in force");
+	bwl_fail(&e, EAGAIN, "it is accepted, but bwlimitd cannot wait until it is in force");
 	bwl_hint(&e, "bwlimit-ctl status");
 	e.id = "not-in-force";
 	docs_answer(fd, &e);
@@ -123,7 +123,7 @@ static int enrol(struct documents *v, const char *bytes, size_t len, const char 
 	int r;
 
 	if (!root)
-		return bwl_fail(e, EBADMSG, "not understood");
+		return bwl_fail(e, EBADMSG, "malformed request");
 	if (!enrolment)
 		return docs_receive(v, "root", root, strlen(root), &wait, e);
 	if (bwl_pending_ns(v->pins, bwl_now_ns())) {
@@ -167,7 +167,7 @@ void docs_said(void *arg, int fd, int document_fd, const char *line, size_t len,
 	const char *verb = json_string_value(json_object_get(ask, "verb"));
 
 	if (!verb) {
-		line_refuse(fd, wrong ? wrong : "not understood", NULL);
+		line_refuse(fd, wrong ? wrong : "malformed request", NULL);
 		close(fd);
 	} else if (!strcmp(verb, "document")) {
 		document(v, fd, doc, ask);

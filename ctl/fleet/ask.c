@@ -54,7 +54,7 @@ static int get(struct asking *a, const char *what, json_t **ret)
 	    add_query(h, url, sizeof(url), "limit", a->limit) |
 	    add_query(h, url, sizeof(url), "sort", a->sort);
 	curl_easy_setopt(h, CURLOPT_URL, url);
-	r = r ? ctl_usage(c, "that is too long")
+	r = r ? ctl_usage(c, "the query is too long")
 	      : bwl_https_judge(h, curl_easy_perform(h), &got, &c->err);
 	if (!r) {
 		*ret = json_loadb(got.text ? got.text : "", got.len, JSON_REJECT_DUPLICATES, &why);

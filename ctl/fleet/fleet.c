@@ -123,8 +123,8 @@ int fleet_is_ours(struct fleet *f, const char *name)
 {
 	if (!f->conf.fleet || !strcmp(f->conf.fleet, name))
 		return 0;
-	bwl_fail(&f->c->err, EXDEV, "that is of fleet %.64s, and this desk is of fleet %.64s", name,
-		 f->conf.fleet);
+	bwl_fail(&f->c->err, EXDEV, "this desk belongs to fleet %.64s, not to fleet %.64s",
+		 f->conf.fleet, name);
 	return bwl_hint(&f->c->err, "fleet = NAME in " FLEET_CONF);
 }
 
@@ -401,7 +401,7 @@ static void read_signer(struct fleet *f, struct fleet_tray *t)
 		else if (!strcmp(bwl_payload_text(x.d.body, "tray"), t->name))
 			status_signer_of(x.d.fleet, x.d.body, &t->by);
 		else
-			status_signer_unjudged("it is of another tray", &t->by);
+			status_signer_unjudged("it is for another tray", &t->by);
 		fleet_doc_done(&x);
 	}
 	if (!r && f->root && !t->by.unjudged)

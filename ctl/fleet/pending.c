@@ -346,8 +346,8 @@ static int approve(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = fleet_doc_read(&a.fleet, prefix, NULL, kind, slash + 1, &doc);
 	if (r == -ENOENT) {
-		bwl_fail(&c->err, ENOENT, "%.120s waits for nobody", argv[0]);
-		bwl_hint(&c->err, "bwlimit-ctl --fleet pending lists what does");
+		bwl_fail(&c->err, ENOENT, "%.120s is not pending", argv[0]);
+		bwl_hint(&c->err, "bwlimit-ctl --fleet pending lists what is");
 	}
 	if (!r) {
 		r = approve_it(&a, &doc);

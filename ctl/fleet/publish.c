@@ -24,7 +24,7 @@ int fleet_publish(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (argc != 1)
-		return ctl_usage(c, "say which file");
+		return ctl_usage(c, "give a file");
 	if (timeout && bwl_parse_time(timeout, &w.timeout_ns, &c->err))
 		return CTL_USAGE;
 	r = ctl_signed_read(c, argv[0], &bytes, &p.len);

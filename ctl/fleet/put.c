@@ -47,8 +47,8 @@ static int compare(struct fleet *f, const struct bwl_signed *old, const struct b
 	if (b->epoch >= a->epoch && a->not_after_s > time(NULL) && says_something_else(old, d))
 		return refuse(
 			&f->c->err, "signed-conflict",
-			"one that closes something else has that name in the store", d,
-			"it would take its place on trays that lack it: give this one another --name");
+			"a document of this name in the store closes something else", d,
+			"this one would take its place on trays that lack it: use another --name");
 	if (b->epoch > a->epoch || (b->epoch == a->epoch && b->version > a->version))
 		return 0;
 	snprintf(what, sizeof(what), "version %llu of epoch %llu is in the store",
@@ -59,7 +59,7 @@ static int compare(struct fleet *f, const struct bwl_signed *old, const struct b
 	if (!memcmp(old->digest, d->digest, sizeof(d->digest)))
 		return 0;
 	return refuse(&f->c->err, "signed-conflict", what, d,
-		      "with another text: sign this one with a higher --number");
+		      "its text differs: sign this one with a higher --number");
 }
 
 /*

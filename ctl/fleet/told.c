@@ -72,7 +72,7 @@ void fleet_tell_no_more(struct fleet_told *t)
 	t->line = false;
 }
 
-#define NOT_IN_FORCE "it took it, and says that something is not in force"
+#define NOT_IN_FORCE "it accepted it, but reports that something is not in force"
 
 /* e: used for the text */
 static const char *why_silent(const struct fleet_tray *t, struct bwl_err *e)
@@ -84,8 +84,8 @@ static const char *why_silent(const struct fleet_tray *t, struct bwl_err *e)
 		return e->text;
 	if (!t->alive && !t->has_status)
 		return "it has never been seen";
-	return t->alive ? "its bwlimit-sync is there: bwlimitd has not said that it took it"
-			: "it is not there: its bwlimit-sync has no lease in the store";
+	return t->alive ? "its bwlimit-sync is connected, but bwlimitd has not confirmed it"
+			: "it is offline: its bwlimit-sync has no lease in the store";
 }
 
 static const char *told(const struct status_refused *r)
@@ -199,8 +199,8 @@ static void tell_user(const struct fleet_put *p)
 		printf("its certificate still opens the store: root of etcd types `etcdctl user delete %s`\n",
 		       tray);
 	else
-		printf("user %s of the store is %s\n", tray,
-		       *p->store_user == 'd' ? "deleted" : "not there");
+		printf("user %s of the store %s\n", tray,
+		       *p->store_user == 'd' ? "is deleted" : "does not exist");
 }
 
 int fleet_tell(struct fleet *f, const struct fleet_put *p, bool waited, uint64_t took_ns)

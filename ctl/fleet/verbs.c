@@ -78,7 +78,7 @@ static int fleet_revoke(struct ctl *c, int argc, char **argv)
 	if (!r && argc && w.zone)
 		r = ctl_usage(c, "give --zone or peers, not both");
 	if (!r && w.assume && !w.zone)
-		r = ctl_usage(c, "--assume goes with --zone");
+		r = ctl_usage(c, "--assume needs --zone");
 	o.life = o.life ? o.life : LONG_LIFE;
 	if (!r)
 		r = fleet_order_begin(c, &o);
@@ -120,7 +120,7 @@ static int expel_it(struct fleet_order *o, const char *tray)
 static int one_tray(struct ctl *c, int argc, char **argv, struct fleet_order *o)
 {
 	if (argc != 1)
-		return ctl_usage(c, "say which tray");
+		return ctl_usage(c, "give a tray");
 	if (!bwl_store_name_ok(argv[0], strlen(argv[0])) || strlen(argv[0]) >= BWL_NAME_LEN)
 		return ctl_usage(c, "'%.80s' is not a valid tray name", argv[0]);
 	o->life = o->life ? o->life : LONG_LIFE;

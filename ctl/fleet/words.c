@@ -139,7 +139,7 @@ static json_t *asks(const struct bwl_signed *d)
 	if (d->type == BWL_SIGNED_GRANT)
 		ask_grant(list, body);
 	else if (d->type == BWL_SIGNED_ENROLMENT)
-		ask(list, "lets tray %.79s in: it is expelled no more", word(body, "tray"));
+		ask(list, "lets tray %.79s in: it is no longer expelled", word(body, "tray"));
 	else if (d->type == BWL_SIGNED_EXPULSION)
 		ask(list,
 		    "expels %.79s, for good: with these signatures its own keys are destroyed",
@@ -192,8 +192,8 @@ void fleet_words(struct fleet *f, const struct fleet_doc *doc, uint64_t size, bo
 		 json_t *into)
 {
 	bool is_policy = doc->d.type == BWL_SIGNED_POLICY;
-	const char *why = !is_policy ? "it is no policy: what it asks is all that it says"
-				     : "many wait: `approve` says what this one widens";
+	const char *why = !is_policy ? "it is not a policy: what it asks for is listed in full"
+				     : "too many are pending: `approve` says what this one widens";
 	char text[sizeof(f->c->err.text)];
 
 	json_object_set_new(into, "asks", asks(&doc->d));

@@ -207,10 +207,9 @@ static void unsaid(const struct zone *z, const struct fleet_tray *t, struct bwl_
 	if (z->f->root && t->status && status_doubt(&t->by, &t->last, &now, why))
 		return;
 	bwl_fail(why, ESTALE, "%s",
-		 !t->status ? "it has no status in the store"
-		 : !z->f->root
-			 ? "it is not there"
-			 : "nothing that its key has signed says so: its enrolment names none");
+		 !t->status    ? "it has no status in the store"
+		 : !z->f->root ? "it is offline"
+			       : "no signed status says so: its enrolment names no key");
 }
 
 /* What contradicts what was read, in *why; 1: nothing does. */
@@ -258,7 +257,7 @@ static int refused(struct zone *z, const struct fleet_tray *t, const struct bwl_
 		return unknown(e, -ESTALE);
 	bwl_hint(
 		e,
-		"nothing was revoked: revoke by name, or --all without --zone; where that tray is off for good, expel it, or say `--assume %.79s`: that it holds what is in the store",
+		"nothing was revoked: revoke by name, or --all without --zone; where that tray is off for good, expel it, or give `--assume %.79s`: that it holds what is in the store",
 		t->name);
 	return -ESTALE;
 }

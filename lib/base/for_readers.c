@@ -57,5 +57,5 @@ int bwl_for_readers_open(const char *path, struct stat *ret, struct bwl_err *e)
 	if (!fstat(fd, ret) && S_ISREG(ret->st_mode) && !ret->st_uid)
 		return fd;
 	close(fd);
-	return bwl_fail(e, EBADMSG, "%s is not root's", path);
+	return bwl_fail(e, EBADMSG, "%s is not a regular file owned by root", path);
 }

@@ -156,8 +156,7 @@ int bwl_lat_begin(struct bwl_pins *p, uint32_t id, struct bwl_err *e)
 	if (has)
 		return 0;
 	if (!~used) {
-		bwl_fail(e, ENOSPC, "%d peers are measured by name, which is all there is room for",
-			 BWL_LAT_ROWS - 1);
+		bwl_fail(e, ENOSPC, "at most %d peers can be measured by name", BWL_LAT_ROWS - 1);
 		return bwl_hint(e, "bwlimit-ctl latency off NAME, or --all");
 	}
 	if (!bwl_peer_name(p, id, name))
@@ -182,7 +181,7 @@ int bwl_lat_end(struct bwl_pins *p, uint32_t id, struct bwl_err *e)
 	while (n--)
 		if (keys[n] && (!id || keys[n] == id) &&
 		    bpf_map_delete_elem(p->fd[BWL_PIN_latof], &keys[n]) && errno != ENOENT)
-			return bwl_fail(e, errno, "cannot end it: %s", strerror(errno));
+			return bwl_fail(e, errno, "cannot stop measuring: %s", strerror(errno));
 	return 0;
 }
 

@@ -134,7 +134,7 @@ int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, u
 
 	*ret_mac = 0;
 	if (r)
-		return bwl_fail(e, -r, "no route by this device: %s", strerror(-r));
+		return bwl_fail(e, -r, "no route through this device: %s", strerror(-r));
 	r = bwl_nl_talk(NETLINK_ROUTE, about_neighbour(buf, RTM_GETNEIGH, 0, &x), one_neighbour,
 			&x);
 	if (r || !(x.state & (NUD_REACHABLE | NUD_PERMANENT | NUD_NOARP | NUD_DELAY | NUD_PROBE)))

@@ -368,7 +368,7 @@ int bwl_lock_set(const struct bwl_lock *l, struct bwl_err *e)
 		if (has_no_rules(r))
 			bwl_hint(
 				e,
-				"a kernel with CONFIG_IP_MULTIPLE_TABLES and CONFIG_IPV6_MULTIPLE_TABLES");
+				"boot a kernel with CONFIG_IP_MULTIPLE_TABLES and CONFIG_IPV6_MULTIPLE_TABLES");
 	}
 	free(w.rule);
 	if (!r && *l->tunnel) /* rules of an older version */
@@ -441,13 +441,13 @@ static int look_at_family(struct told *t, const struct rules *w)
 		if (is_ours(x))
 			tell(t, "is left over", x);
 		else if (!is_harmless(w, x))
-			tell(t, "leads packets past those of bwlimit", x);
+			tell(t, "bypasses those of bwlimit", x);
 	}
 	free(now.rule);
 	if (!r && !reflects(t->f)) {
 		char text[96];
 
-		snprintf(text, sizeof(text), "%s is off: answers of the kernel have no mark",
+		snprintf(text, sizeof(text), "%s is off: replies of the kernel carry no mark",
 			 t->f->reflect);
 		t->say(t->arg, text);
 		t->n++;

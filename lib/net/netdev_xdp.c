@@ -90,7 +90,7 @@ int bwl_netdev_xdp(const char *name, uint32_t ifindex, struct bwl_netdev_xdp *re
 	ask_driver(name, ret);
 	r = ask_kernel(ifindex, ret);
 	if (r)
-		return bwl_fail(e, -r, "%s: cannot ask what its driver does of XDP: %s", name,
+		return bwl_fail(e, -r, "%s: cannot query the XDP features of its driver: %s", name,
 				strerror(-r));
 	if (!ret->told) /* the only known driver that accepts programs and does not run them */
 		ret->runs = strcmp(ret->driver, "netdevsim") != 0;

@@ -137,7 +137,7 @@ static int known(const char *name, struct bwl_netdev *d, bool *ret_plain, struct
 	*ret_plain = !x.collects;
 	if (!strcmp(d->kind, "xfrm") && (x.collects || x.if_id == BWL_TUN_IF_ID))
 		return widen(d, e);
-	bwl_fail(e, EEXIST, "%s is there and is no xfrm interface of bwlimit's", name);
+	bwl_fail(e, EEXIST, "%s exists and is not an xfrm interface of bwlimit", name);
 	return bwl_hint(e, "ip link del %s, or give another name", name);
 }
 

@@ -118,8 +118,7 @@ static int check_zone(struct bwl_check *c, const struct bwl_pol_zone *z)
 				z->name);
 	if (z->weighted && z->limit.rate_bps == BWL_NO_RATE)
 		return bwl_fail(c->e, EINVAL,
-				"zone %s: rate is missing: `share: weighted` is about the rate",
-				z->name);
+				"zone %s: rate is missing: `share: weighted` needs it", z->name);
 	return bwl_check_limit(c, &z->limit, "zone", z->name, false);
 }
 

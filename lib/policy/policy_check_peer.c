@@ -128,7 +128,7 @@ static int check_tenants(struct bwl_check *c, size_t i, const char *who)
 	bwl_check_at(c, "peers", i, "ports", x->line);
 	if (x->ntenants && !strcmp(x->name, "self"))
 		return bwl_fail(c->e, EINVAL,
-				"%s: ports must be left out: no host port uses the grant self",
+				"%s: ports must be left out: no host port uses the grant `self`",
 				who);
 	if (x->ntenants && !x->grant.present)
 		return bwl_fail(
@@ -171,7 +171,7 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 	    x->grant.rate_bps != BWL_NO_RATE)
 		return bwl_fail(
 			c->e, EINVAL,
-			"%s: accept: rate is missing: beside a volume give one, too, or it would have none",
+			"%s: accept: rate is missing: a volume of accept needs it, or the rate would be unlimited",
 			who);
 	bwl_check_at(c, "peers", i, "floor", x->line);
 	r = bwl_check_limit(c, &x->floor, who, "floor", false);
@@ -334,7 +334,7 @@ static int check_portion(struct bwl_check *c, size_t i, const struct bwl_pol_zon
 	if (portion.burst < BWL_GSO_BURST)
 		bwl_policy_warn(
 			c->p, c->file, x->line,
-			"%s: its portion of zone %s is a burst of %s, less than one GSO packet: those are never within it; a larger burst of the zone helps",
+			"%s: its portion of zone %s is a burst of %s, less than one GSO packet, which never fits into it: give the zone a larger burst",
 			who, z->name, bwl_format_size(portion.burst, a));
 	return 0;
 }

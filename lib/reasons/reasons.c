@@ -26,7 +26,7 @@ const char *bwl_reason_name(unsigned reason)
 const char *bwl_reason_text(unsigned reason)
 {
 	return reason < _BWL_REASON_MAX ? reasons[reason].text
-					: "a reason of newer programs than this tool knows";
+					: "unknown to this tool: the programs are newer";
 }
 
 const char *bwl_reason_todo(unsigned reason)

@@ -204,7 +204,7 @@ int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e)
 	close(p->dir_fd);
 	p->dir_fd = -1;
 	bwl_fail(e, ESTALE, "the maps in %s were replaced meanwhile", p->dir);
-	return bwl_hint(e, "the same command again");
+	return bwl_hint(e, "run the same command again");
 }
 
 int bwl_pins_still(const struct bwl_pins *p)

@@ -81,7 +81,7 @@ check "and that nobody could ask" eval 'BWL_CLOCK_REFUSED=1 status_of --json | j
 check "a result of verify that is old is a warning" eval 'touch -d "-1 hour" "$VERIFIED"; says 1 "verify was clean, but"'
 check "as old as was asked for it is none" says 0 '' --verify-age 2h
 chown $NOBODY "$VERIFIED"
-check "one that is not root's is none" says 3 '.* is not root.s'
+check "one that is not root's is none" says 3 '.* is not a regular file owned by root'
 rm -f "$VERIFIED"
 check "none at all is unknown" says 3 'no result of verify'
 clean
@@ -123,7 +123,7 @@ check "and none below both" says 0 '' --volume-warning 200 --volume-critical 300
 
 # --- the agent
 lab_stop "$agent"
-check "without bwlimitd it is critical" says 2 'bwlimitd does not run' --volume-warning 200 --volume-critical 300
+check "without bwlimitd it is critical" says 2 'bwlimitd is not running' --volume-warning 200 --volume-critical 300
 agent_up
 answers() { says 0 '' --volume-warning 200 --volume-critical 300; }
 check "with it again it is not" lab_wait_for 30 answers

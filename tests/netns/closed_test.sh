@@ -215,11 +215,11 @@ wrong() { # sentence, pattern, command…
 	"$@"
 	check "verify notices $sentence" lab_verify_finds "$pattern"
 }
-wrong "rule 0" "IPv4 rule 0 .*leads packets past" ip_in dpu rule add pref 0 lookup local
-wrong "that of IPv6" "IPv6 rule 0 .*leads packets past" ip_in dpu -6 rule add pref 0 lookup local
+wrong "rule 0" "IPv4 rule 0 .*bypasses those of bwlimit" ip_in dpu rule add pref 0 lookup local
+wrong "that of IPv6" "IPv6 rule 0 .*bypasses those of bwlimit" ip_in dpu -6 rule add pref 0 lookup local
 wrong "the blackhole that is gone" "IPv6 rule 3 .*is missing" ip_in dpu -6 rule del pref 3
 wrong "a port's rule that is gone" "IPv4 rule 1 (iif hpf0.*is missing" ip_in dpu rule del pref 1 iif hpf0
-wrong "a foreign rule before ours" "IPv4 rule 1 (iif hpf9.*leads packets past" ip_in dpu rule add pref 1 iif hpf9 lookup local
+wrong "a foreign rule before ours" "IPv4 rule 1 (iif hpf9.*bypasses those of bwlimit" ip_in dpu rule add pref 1 iif hpf9 lookup local
 refute "attach leaves the foreign rule, and the host ports down" attach
 check "but puts right what is ours" eval 'lab_verify_finds "IPv4 rule 1 (iif hpf9" && [ "$(grep -c "^FAIL.*rule" "$LAB_TMP/out")" -eq 1 ]'
 ip_in dpu rule del pref 1 iif hpf9

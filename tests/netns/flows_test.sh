@@ -258,7 +258,7 @@ check "verify has nothing to say of the tables" recorder '.result == "ok"'
 mapfile -t updates < <(grep -n BPF_LINK_UPDATE "$LAB_TMP/calls" | cut -d: -f1)
 check "an upgrade replaces several programs" test "${#updates[@]}" -ge 2
 check "one is killed between two of them" kill_at bpf "${updates[1]}" "$LOAD" upgrade
-check "verify sees that" recorder '.result == "fail" and (.text | test("not ended"))'
+check "verify sees that" recorder '.result == "fail" and (.text | test("not finished"))'
 check "and which programs record elsewhere" recorder '.result == "fail" and (.text | test("does not record into the tables"))'
 in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
 check "and upgrade ends it" lab_load upgrade

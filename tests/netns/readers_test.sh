@@ -131,7 +131,7 @@ refused() { # words, command of a reader…
 for verb in "${changes[@]}"; do
 	[[ $verb =~ ^(peer|policy|lease|audit)\ [a-z]+|^[a-z]+ ]]
 	# shellcheck disable=SC2086
-	check "a reader may not: $verb" refused "^bwlimit-ctl: ${BASH_REMATCH[0]} is not for you\$" "$CTL" $verb
+	check "a reader may not: $verb" refused "^bwlimit-ctl: permission denied: ${BASH_REMATCH[0]}\$" "$CTL" $verb
 done
 for verb in "journal init" "audit init --origin x/y"; do # root's: not sent to bwlimitd at all
 	# shellcheck disable=SC2086
@@ -193,7 +193,7 @@ exits() { run words "$1" "$commands" "$2" && says "$3"; } # group, request, answ
 check "an operator tells of tampering" run writer "$CTL" tamper a test
 sign=$("$CTL" audit show --json | jq -s '[.[] | select(.event == "tamper").n] | max')
 check "by hand a reader acknowledges no sign" exits $READERS '{"argv":["audit","ack","'"$sign"'","seen"]}' '"exit":1'
-check "that is for operators" says 'is not for you'
+check "that is for operators" says "permission denied: audit ack"
 check "an operator does" run writer "$CTL" audit ack "$sign" ticket 12
 check "and the audit log says who" eval \
 	'[[ $("$CTL" audit show --json | jq -s "[.[] | select(.event == \"ack\").text]") =~ "record $sign: ticket 12, ordered by "[^\"]*$NOBODY ]]'

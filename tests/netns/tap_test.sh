@@ -141,7 +141,7 @@ refuses() { # word command…
 	return 1
 }
 check "a peer that there is not" refuses "no peer 'nobody'" in_dpu "$CTL" tap nobody --for 1s --write "$LAB_TMP/x"
-check "a file that is there" refuses 'not there yet' in_dpu "$CTL" tap sink --for 1s --write "$LAB_TMP/sink.pcapng"
+check "a file that is there" refuses 'does not exist yet' in_dpu "$CTL" tap sink --for 1s --write "$LAB_TMP/sink.pcapng"
 check "no time" refuses '--for is missing' in_dpu "$CTL" tap sink --write "$LAB_TMP/x"
 check "more than an hour" refuses 'at most 1h' in_dpu "$CTL" tap sink --for 2h --write "$LAB_TMP/x"
 check "who has no right to capture" refuses 'as root, on the DPU' in_dpu setpriv --bounding-set=-net_raw --inh-caps=-net_raw \

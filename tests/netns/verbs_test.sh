@@ -132,7 +132,7 @@ make p4 4 tray:tray-1
 check "an older one is refused here" ends 1 'version 5 of epoch 1 is in the store' publish "$desk/p4"
 cp "$desk/p.yaml" "$desk/p.yaml.was" && sed -i 's/10mbit/9mbit/' "$desk/p.yaml"
 make p5x 5 tray:tray-1
-check "the same version with another text, too" ends 1 'with another text' publish "$desk/p5x"
+check "the same version with another text, too" ends 1 'its text differs' publish "$desk/p5x"
 cp "$desk/p.yaml.was" "$desk/p.yaml"
 cp "$desk/p.yaml" "$desk/e.yaml"
 sign "$desk/e.yaml" eve --fleet hall --name p --number 9 --audience tray:tray-1 --for 30d
@@ -206,10 +206,10 @@ check "of a label" ends 0 '1 of 1' revoke --label rack=1 web
 check "of a label that nobody has: an error" ends 1 'no tray in the store' revoke --label rack=77 web
 check "of a zone, where no tray's status is signed: refused, for it is nobody's word" \
 	ends 1 'tray-1 does not say what it holds' revoke --tray tray-1 --zone external
-check "and it is said what to do" grep -q 'expel it, or say .--assume tray-1' "$ETCD_DIR/said"
+check "and it is said what to do" grep -q 'expel it, or give .--assume tray-1' "$ETCD_DIR/said"
 check "somebody may take it on: it is named" ends 0 'assumed: tray-1 holds what is in the store' revoke --tray tray-1 --zone external --assume tray-1
 check "nobody takes another one on by it" ends 1 'tray-1 does not say what it holds' revoke --tray tray-1 --zone external --assume tray-2,tray-11
-check "without a zone nothing is assumed" ends 2 'goes with --zone' revoke --all --assume all
+check "without a zone nothing is assumed" ends 2 'assume needs --zone' revoke --all --assume all
 log_key() { # tray: its status is signed from now on
 	"$CTL" audit init --dir "$ETCD_DIR/log-$1" --origin test/verbs >/dev/null 2>&1 &&
 		fleet enrol "tray-$1" --label "rack=$(($1 % 2)),row=b" --log-key "$(<"$ETCD_DIR/log-$1/key.pub")" --key "$desk/alice.pem" &&
@@ -274,7 +274,7 @@ etcdctl_as root get --print-value-only "$PREFIX/node/tray-1/in/doc/enrolment/tra
 etcdctl_as root del "$PREFIX/node/tray-1/in/doc/enrolment/tray-1" >/dev/null
 jq -c --arg d "$(jq -r .payload "$desk/older" | base64 -d | sha256sum | head -c 64)" '.policy.sha256 = $d' "$ETCD_DIR/was" |
 	etcdctl_as root put "$status_key" >/dev/null
-check "and where its enrolment was taken away, what nobody signed" ends 1 'nothing that its key has signed' revoke --tray tray-1 --zone mesh
+check "and where its enrolment was taken away, what nobody signed" ends 1 'no signed status says so' revoke --tray tray-1 --zone mesh
 etcdctl_as root put "$PREFIX/node/tray-1/in/doc/enrolment/tray-1" <"$ETCD_DIR/enrolment" >/dev/null
 etcdctl_as root put "$held_key" <"$desk/p8-two" >/dev/null
 says 3600
@@ -308,7 +308,7 @@ check "another one has another name" eval 'revoke --all other --json >"$ETCD_DIR
 note "Who has not said so"
 touch "$ETCD_DIR/tray-2/not-in-force"
 check "one that took it and has something not in force is named: exit code 3" \
-	ends 3 'tray-2 +it took it, and says that something is not in force' revoke --all w
+	ends 3 'tray-2 +it accepted it, but reports that something is not in force' revoke --all w
 check "control: all have it" grep -q '3 of 3 trays have it' "$ETCD_DIR/said"
 rm "$ETCD_DIR/tray-2/not-in-force"
 echo -n >"$ETCD_DIR/tray-3/refuse"
@@ -354,7 +354,7 @@ for key in node/tray-3/out/status node/tray-3/out/alive node/tray-3/out/at all/d
 	refute "and writes no $key" etcdctl_as tray-3 put "$PREFIX/$key" x 2>/dev/null
 done
 refute "nor makes itself a user" etcdctl_as tray-3 user add tray-3 --no-password 2>/dev/null
-check "there is none to delete the second time" ends 0 'user tray-3 of the store is not there' fleet expel tray-3 --key "$desk/alice.pem" --reason 'chassis opened'
+check "there is none to delete the second time" ends 0 'user tray-3 of the store does not exist' fleet expel tray-3 --key "$desk/alice.pem" --reason 'chassis opened'
 check "as JSON, and its schema's" eval 'fleet expel tray-3 --key "$desk/alice.pem" --reason "chassis opened" --no-wait --json >"$ETCD_DIR/said"; judge --lines fleet-order <"$ETCD_DIR/said" && [[ $(value .store_user) == none ]]'
 check "with her reason" eval 'for f in "$ETCD_DIR"/tray-1/*-expulsion-tray-3; do jq -r .payload "$f" | base64 -d; done | jq -es "all(.[]; .reason == \"chassis opened\")" >/dev/null'
 check "it is listed as expelled" ends 0 'tray-3 +yes +- +yes' fleet trays
@@ -394,7 +394,7 @@ check "and what was ordered took its place" eval '[[ $(etcdctl_as root get --pri
 echo '{"peers": ["nobody"], "reason": "drill"}' >"$desk/other.json"
 sign "$desk/other.json" alice --type revocation --fleet hall --name "${name#*/}" --number 8000000000000000 --audience all --for 30d --out "$desk/other"
 check "one that closes something else does not take the place of another person's" \
-	ends 1 'closes something else has that name' publish "$desk/other"
+	ends 1 'of this name in the store closes something else' publish "$desk/other"
 check "control: it has its own" eval 'json_order && [[ $(value .tampering) == "[]" ]]'
 eves timestamp time 9000000000 '{}' --audience all --epoch 900 && lay all/doc/timestamp/time <"$desk/eves"
 check "nor an epoch" eval 'json_order && [[ $(value .epoch) == 1 && $(value ".tampering[0].document") == timestamp/time ]]'
@@ -427,8 +427,8 @@ check "a store with holes is refused without a word for it" ends 1 'accept-etcd-
 	ctl --fleet trays --servers "$(etcd_url 1)" --ca "$pki/ca.pem" --cert "$pki/root.pem" --cert-key "$pki/root.key" --conf /dev/null
 check "a line of fleet.conf that is none is found" eval 'conf "colour = blue" && ends 1 "fleet.conf:7: unknown key .colour" fleet trays'
 conf "root = $desk/root" "fleet = other"
-check "a document of another fleet than the desk's is refused" ends 1 'of fleet hall, and this desk is of fleet other' publish "$desk/p8"
-check "and nothing is made for it" ends 1 'this desk is of fleet other' revoke --all log
+check "a document of another fleet than the desk's is refused" ends 1 'this desk belongs to fleet other, not to fleet hall' publish "$desk/p8"
+check "and nothing is made for it" ends 1 'this desk belongs to fleet other' revoke --all log
 conf "root = $desk/root" "fleet = hall"
 check "control: of its own it is not" ends 0 'published' publish "$desk/p8" --no-wait
 check "a tray's certificate publishes nothing" ends 1 'permission denied|PermissionDenied|refuses' \

@@ -81,7 +81,7 @@ static void limits_are_checked(void **state)
 		{ PEER "    accept: { rate: 1mbit, volume: 1gb }\n", 11, 13,
 		  "grant is missing: a volume of accept needs it" },
 		{ PEER "    grant: { rate: 1mbit }\n    accept: { volume: 1gb }\n", 12, 13,
-		  "peer a: accept: rate is missing: beside a volume give one, too" },
+		  "peer a: accept: rate is missing: a volume of accept needs it" },
 		{ PEER "    grant: { volume: 1gb }\n    accept: { burst: 64kb, volume: 1gb }\n", 12,
 		  22, "rate is missing: burst needs it" },
 		{ PEER

@@ -84,7 +84,7 @@ check "all are open again" all_up
 kill -STOP "${CHARON_PID[1]}"
 check "--all is revoked while charon hangs" revoke --all
 said
-check "that is said" grep -q 'charon .*when it goes on' "$LAB_TMP/revoke"
+check "that is said" grep -q 'charon .*when it resumes' "$LAB_TMP/revoke"
 check "here no SA is left" mesh_no_states 1
 check "when charon goes on" kill -CONT "${CHARON_PID[1]}"
 began=$(now_ms)
