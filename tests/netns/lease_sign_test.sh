@@ -47,6 +47,6 @@ check "one that somebody else signed, too" eval '! give lease base "$FLEET/lease
 cp "$FLEET/base" "$FLEET/before"
 sign policy other alice,bob --audience tray:tray-7 < <(docs_text 4mbit 5mbit)
 check "a policy without lease_most has none" eval '! "$CTL" lease sign "$FLEET/other" --key "$FLEET/controller.pem" --for 1s >"$LAB_TMP/said" 2>&1 && says "allows no lease"'
-check "what is no policy has none" eval '! "$CTL" lease sign "$FLEET/enrolment" --key "$FLEET/controller.pem" --for 1s >"$LAB_TMP/said" 2>&1 && says "is of a signed policy"'
+check "what is no policy has none" eval '! "$CTL" lease sign "$FLEET/enrolment" --key "$FLEET/controller.pem" --for 1s >"$LAB_TMP/said" 2>&1 && says "a lease needs a signed policy"'
 check "when it ends all is at its floor" lab_wait_for 45 lab_silent 1
 done_testing

@@ -25,7 +25,8 @@ none_unknown() { [[ $(mesh_states "$1") -gt 0 && -z $(unknown "$1") ]]; }
 for n in 1 2; do
 	note "tray $n: $(mesh_states $n) SAs, of which its charon does not know $(unknown $n | wc -l)"
 	check "tray $n gets rid of the SAs that killed charons left" lab_wait_for 60 none_unknown $n
-	check "and says so" jq -se --arg p tray-$((3 - n)) 'any(.event == "removed" and .peer == $p)' "$LAB_TMP/keep$n"
+	check "and says so" lab_wait_for 10 \
+		jq -se --arg p tray-$((3 - n)) 'any(.event == "removed" and .peer == $p)' "$LAB_TMP/keep$n"
 done
 in_ns dpu1 ip xfrm state flush
 check "with its SAs flushed behind everybody's back a tray gets new ones" passes 10.0.2.2
