@@ -44,7 +44,7 @@ static int judge(const char *key, const char *value, struct bwl_err *e)
 		return 0;
 	return bwl_fail(
 		e, EINVAL,
-		"%s: must be 1 to %u letters, digits, '.', '_', '-' and ':', not beginning with '-'",
+		"%s: must be 1 to %u letters, digits, '.', '_', '-' and ':' (in a label also '='), beginning with a letter or digit",
 		key, VALUE_MOST);
 }
 

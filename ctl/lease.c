@@ -74,7 +74,7 @@ static int ask(struct ctl *c, uint64_t for_ns, json_t **ret)
 	}
 	r = ctl_answer_err(c, o);
 	if (!r && !json_is_number(json_object_get(o, "ends_in_s")))
-		r = bwl_fail(&c->err, EPROTO, "the answer of bwlimitd was not understood");
+		r = bwl_fail(&c->err, EPROTO, "cannot parse the answer of bwlimitd");
 	return r;
 }
 

@@ -38,8 +38,8 @@ static int within(struct ctl *c, const char *file, const struct bwl_signed *d, u
 	char most[BWL_UNIT_BUF];
 
 	if (d->type != BWL_SIGNED_POLICY)
-		return bwl_fail(&c->err, EINVAL, "%s is a %s: a lease needs a signed policy", file,
-				bwl_signed_word(d->type));
+		return bwl_fail(&c->err, EINVAL, "%s is of type %s: a lease needs a signed policy",
+				file, bwl_signed_word(d->type));
 	if (life_ns <= most_ns)
 		return 0;
 	if (!most_ns)

@@ -348,7 +348,11 @@ int main(int argc, char **argv)
 	argc -= used;
 	argv += used;
 	if (c.fleet && ctl_is_ordered())
-		return finish(&c, cmd, bwl_fail(&c.err, EPERM, "bwlimitd does not run --fleet"));
+		return finish(
+			&c, cmd,
+			bwl_fail(
+				&c.err, EPERM,
+				"--fleet cannot be ordered from bwlimitd: run bwlimit-ctl --fleet yourself"));
 	if (c.fleet)
 		return finish(&c, cmd, cmd->run(&c, argc, argv));
 	if (ctl_is_ordered())

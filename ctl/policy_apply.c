@@ -117,7 +117,7 @@ static int take_answer(struct ctl *c, const json_t *answer, struct bwl_publish_r
 		bwl_warn("%s", json_string_value(warning));
 	r = ctl_answer_err(c, answer);
 	if (!r && !bwl_report_from(json_object_get(answer, "report"), rep))
-		r = bwl_fail(&c->err, EPROTO, "the answer of bwlimitd was not understood");
+		r = bwl_fail(&c->err, EPROTO, "cannot parse the answer of bwlimitd");
 	return r;
 }
 

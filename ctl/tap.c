@@ -138,7 +138,7 @@ static int capture(struct ctl *c, struct order *o, FILE *f)
 		  (unsigned long long)tap.frames, (unsigned long long)tap.lost,
 		  r             ? ", it failed"
 		  : tap.is_full ? ", the file is full"
-		  : ctl_stopped ? ", by a signal"
+		  : ctl_stopped ? ", interrupted"
 				: "");
 	if (!r && tap.is_full)
 		bwl_warn("ended early: --most %s bytes are full",

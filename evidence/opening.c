@@ -394,7 +394,7 @@ static int check_interval(const json_t *o, const struct ev_trust *t, struct ev_w
 	     !bwl_hash_equal(&seen.checkpoint.root, &last->checkpoint.root)))
 		r = bwl_fail(
 			e, EBADMSG,
-			"interval %llu: its proof leads to a different checkpoint than the interval before",
+			"interval %llu: its proof leads to a different checkpoint than the proof of the interval before",
 			(unsigned long long)seen.x.id.sequence);
 	for (size_t i = 0; !r && i < json_array_size(peers); i++) {
 		struct judge j = { .w = w, .e = e, .entry = &seen.x };

@@ -124,7 +124,7 @@ static int append(struct ev_writer *w, const struct ev_entry *x, struct bwl_err 
 	char text[100];
 	int r;
 
-	snprintf(text, sizeof(text), "flow records of interval %llu are committed to",
+	snprintf(text, sizeof(text), "commitment to the flow records of interval %llu",
 		 (unsigned long long)x->id.sequence);
 	r = bwl_audit_append(w->log, BWL_AUDIT_REGULAR, EV_EVENT, text, data, NULL, e);
 	json_decref(data);

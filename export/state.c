@@ -75,7 +75,7 @@ void metrics_machine(FILE *f, const struct bwl_view *v)
 	moment(f, "policy_trial_end_timestamp_seconds",
 	       "When the previous policy returns unless this one is confirmed; none: no trial",
 	       trial ? trial : BWL_NEVER_NS);
-	one(f, "break_glass", "1: the policy on trial broke glass",
+	one(f, "break_glass", "1: an emergency policy (break-glass) is in force",
 	    !!bwl_glass_until_ns(v->pins, v->now_ns));
 	put_verified(f, v->pins->dir);
 }

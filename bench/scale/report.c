@@ -161,7 +161,7 @@ void scale_report_text(const struct scale *b, enum bench_steady steady)
 	bench_machine_text(stdout);
 	if (b->record)
 		puts("Flow records are on.");
-	printf("ns a packet on each of so many CPUs at once, %u rounds of %u packets on each.\n"
+	printf("ns a packet on each of N CPUs at once, %u rounds of %u packets on each.\n"
 	       "times one: what they pass together over what one passes alone; of empty: that over the "
 	       "empty\nprogram's (veth: the bare forward's) in the same round; model: from one and two CPUs\n",
 	       b->rounds, b->packets);

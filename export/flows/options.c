@@ -101,7 +101,7 @@ static int look_at_files(const struct way_conf *c)
 		bwl_fail(&e, errno, "cannot read '%s': %s", files[i], strerror(errno));
 		bwl_hint(
 			&e,
-			"must be a PEM file that this user can read; the collector's authority issues the certificate");
+			"--ca, --cert and --key must be PEM files that this user can read; --ca: the collector's authority");
 		bwl_err_print(&e, PROGRAM, false);
 		return 1;
 	}

@@ -179,18 +179,21 @@ static int take(const char *tray, const json_t *o, struct tray_status *s,
 	if (!take_alarms(json_object_get(o, "alarms"), s))
 		return no_good(e, tray, "`alarms` must be a list of words");
 	if (!take_number(o, "closed_count", &closed) || closed > UINT32_MAX)
-		return no_good(e, tray, "`closed_count` must be a number of peers");
+		return no_good(
+			e, tray,
+			"`closed_count` must be a whole number of peers, from 0 to 4294967295");
 	s->closed = (uint32_t)closed;
 	s->fresh = json_is_true(json_object_get(o, "fresh"));
 	if (!take_number(o, "number", &s->number))
-		return no_good(e, tray, "`number` must be a number");
+		return no_good(e, tray, "`number` must be a whole number from 0");
 	if (!take_number(o, "said_at", &said_s) || !take_number(o, "up_s", &up_s) ||
 	    said_s > INT64_MAX / 2 || up_s > INT64_MAX / 2)
-		return no_good(e, tray, "`said_at` and `up_s` must be numbers of seconds");
+		return no_good(e, tray,
+			       "`said_at` and `up_s` must be whole numbers of seconds, from 0");
 	s->said_s = (int64_t)said_s;
 	s->up_s = (int64_t)up_s;
 	if (!take_number(o, "ledger_seq", &s->ledger_seq))
-		return no_good(e, tray, "`ledger_seq` must be a number");
+		return no_good(e, tray, "`ledger_seq` must be a whole number from 0");
 	if (!take_checkpoint(json_object_get(o, "checkpoint"), json_object_get(o, "log_key"), s))
 		return no_good(
 			e, tray,
@@ -202,7 +205,9 @@ static int take(const char *tray, const json_t *o, struct tray_status *s,
 	    (!json_is_object(health) || !take_number(health, "passed_packets", &s->passed) ||
 	     !take_number(health, "dropped_packets", &s->dropped) ||
 	     !take_number(health, "sas_down", &s->sas_down)))
-		return no_good(e, tray, "`health` must have whole numbers from 0");
+		return no_good(
+			e, tray,
+			"`health` must have whole numbers from 0 in `passed_packets`, `dropped_packets` and `sas_down`");
 	return 0;
 }
 

@@ -17,7 +17,7 @@ if [[ -z ${WITNESS_BIN:-} ]]; then
 	. "$VM_HERE/lib/fetch.sh"
 	mkdir -p "$VM_CACHE"
 	exec 9>"$VM_CACHE/lock"
-	flock -w 600 9 || { echo "1..0 # SKIP another run fills $VM_CACHE"; exit 77; }
+	flock -w 600 9 || { echo "1..0 # SKIP another run has been filling $VM_CACHE for 10 minutes"; exit 77; }
 	if [[ ! -e $VM_CACHE/packages/witness/.complete ]]; then
 		[[ -z ${BWL_NO_INSTALL:-} ]] || { echo '1..0 # SKIP litewitness is not in the cache'; exit 77; }
 		why=$(vm_cached packages/witness vm_package_set witness) || { echo "1..0 # SKIP no litewitness: $why"; exit 77; }
