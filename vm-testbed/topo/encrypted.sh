@@ -71,8 +71,9 @@ encrypted_udp() { # name address headers
 	sleep 2
 	read -r b _ t < <(in_ns host2 "$FRAMES" sample h0 4)
 	wait "$LAB_PID" # the server takes one client after the other
-	# This includes the marker's pings, which are charged like the rest.
-	echo "$1|$bps|$((2 * bps * (1300 + $3) / 1300))|$b|$t|0.8|1.01" >>"$rows"
+	# This includes the marker's pings, which are charged like the rest. On a busy machine frames may wait for 0.2 s between
+	# the limiter and host 2: a twentieth of the 4 s.
+	echo "$1|$bps|$((2 * bps * (1300 + $3) / 1300))|$b|$t|0.8|1.05" >>"$rows"
 }
 # All that left both trays, and what part of it anybody can read.
 encrypted_wire() {
