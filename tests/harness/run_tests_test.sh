@@ -96,6 +96,14 @@ none
 for i in {1..13}; do a_test "slow$i" "$first_time"; done
 check "where more than ten fail, none has a second try" runs 1
 check "and each is counted as failed" last '0 passed, 13 failed, 0 unsteady, 0 skipped'
+
+none
+a_test other "$beside"
+printf 'add_test(vm.turn "/bin/false")\nset_tests_properties(vm.turn PROPERTIES LABELS netns)\n' >>"$work/build/release/CTestTestfile.cmake"
+check "on a slow machine the guest in turn is left out" eval 'BWL_TESTS_LATE=0 runs 0'
+check "and counted as skipped" last '1 passed, 0 failed, 0 unsteady, 1 skipped'
+check "with the reason" says 'vm.turn: a slow machine'
+check "control: otherwise it runs" runs 1
 # ---- Interrupted: tests get time to remove their labs, and the lab of a test that does not end is removed.
 if [[ $(id -u) -ne 0 ]]; then
 	skip "interrupted, a run leaves no lab" "it needs root"
