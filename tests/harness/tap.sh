@@ -26,6 +26,13 @@ done_testing() {
 	printf '1..%d\n' "$TAP_N"
 	[[ $TAP_BAD -eq 0 && $TAP_N -gt 0 ]]
 }
+# A test that calls a command that does not exist ends: it would otherwise go on without what it called. bash calls this
+# in a subshell, whose output may be redirected, so the test's own stderr is opened.
+command_not_found_handle() {
+	printf '# line %s: %s: no such command: the test ends\n' "${BASH_LINENO[0]}" "$1" >>"/proc/$$/fd/2"
+	kill -TERM $$
+	return 127
+}
 
 # Selects kills from a list: one of every STEP, starting at a position that differs from run to run.
 # KILL_SEED=N repeats a run's choice, KILL_ALL=1 makes all of them.
