@@ -63,8 +63,9 @@ for entry in sorted(os.listdir(results)):
     if entry.endswith(".timeout"):
         judge(os.path.join(results, entry[:-len(".timeout")]))
 kernel_log = read(os.path.join(results, "dmesg")) + read(os.path.join(results, "console.log"))
-# Of a first boot: up to the int3 that ended it (run).
-kernel_log += re.split(r"^.*\bint3: [0-9a-f]{4} \[#", read(os.path.join(results, "console.first.log")), maxsplit=1, flags=re.M)[0]
+# Of earlier boots: up to the int3 that ended them (run).
+for earlier in ("console.1.log", "console.2.log"):
+    kernel_log += re.split(r"^.*\bint3: [0-9a-f]{4} \[#", read(os.path.join(results, earlier)), maxsplit=1, flags=re.M)[0]
 oops = re.search(r"^.*\b(BUG: |Oops: |int3: [0-9a-f]{4} \[#|general protection|Kernel panic|KASAN).*$", kernel_log, re.M)
 if oops:
     say(False, f"the guest's kernel: {oops[0].strip()}")
