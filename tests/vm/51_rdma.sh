@@ -49,7 +49,9 @@ background() { # file command…
 	LAB_PIDS+=($!)
 }
 listens() { ss -Hltn "sport = :$1" | grep -q .; }
-COUNT=6 SIZE=$((512 << 10))
+# Soft-RoCE of Linux 6.1 sends a message in one softirq, and a veth's ring holds 256 frames: of a longer message frames
+# are lost each time that it is sent. Two messages are under way.
+COUNT=32 SIZE=$((96 << 10))
 perftest() { # ib_read_bw|ib_write_bw [option]: the client, host 1, reads from or writes to host 2
 	background server timeout 100 "$1" -d rxe2 -x "$(gid_of 2)" -F ${2:-} -m 1024 -s $SIZE -n $COUNT -p 18515
 	lab_wait_for 20 listens 18515 || return
@@ -94,7 +96,6 @@ check "nothing of it was of another class" test "$(frames_of 1 class-rate)$(fram
 
 tray_apply 2 < <(workload_policy 2 1 4 'rocev2: { rate: 1mbit, burst: 150000b }')
 arrivals_start class '' h1 'udp port 4791'
-SIZE=$((128 << 10))
 perftest ib_read_bw -e && note "the reading came to its end" || note "the reading gave up"
 arrivals_stop class 1
 check "with a lower limit for its class the owner is held to that" test "$excess" -le "$(burst_at 1)"
