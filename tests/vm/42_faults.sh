@@ -4,6 +4,7 @@
 # certificates. In every case nothing leaves in the clear, nobody gets more than the grant, and
 # traffic comes back (promises 2, 5, 6).
 # vm-long: yes
+# vm-quiet: yes
 # vm-timeout: 900
 # vm-needs: strongswan
 set -uo pipefail
