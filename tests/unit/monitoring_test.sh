@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # monitoring/ without a running Prometheus: promtool checks the rules and runs their tests; the programs have every
-# metric that a rule or a panel names; every alert has a test and a section in docs/monitoring.md.
+# metric that a rule or a panel names; every alert has a test. unit.docs checks docs/runbooks.md.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}}
@@ -73,12 +73,9 @@ check "no metric is without a rule or a panel" eval '[[ -z $(unused) ]] || { not
 mapfile -t alerts < <(sed -n 's/^ *- alert: //p' "$at"/prometheus/*.rules.yml)
 check "there are alerts" [ ${#alerts[@]} -gt 20 ]
 for alert in "${alerts[@]}"; do
-	check "$alert has its lines in docs/monitoring.md" grep -qx "### $alert" "$source_dir/docs/monitoring.md"
-	check "its runbook leads there" grep -qx " *runbook: docs/monitoring.md#${alert,,}" "$at"/prometheus/*.rules.yml
-	check "and a test has seen it raised" grep -qE "^ +runbook: docs/monitoring.md#${alert,,}$" "$at"/prometheus/tests/*.test.yml
+	check "the runbook of $alert is its section" grep -qx " *runbook: docs/runbooks.md#${alert,,}" "$at"/prometheus/*.rules.yml
+	check "and a test has seen it raised" grep -qE "^ +runbook: docs/runbooks.md#${alert,,}$" "$at"/prometheus/tests/*.test.yml
 done
-lines=$(sed -n 's/^### \(Bwlimit.*\)/\1/p' "$source_dir/docs/monitoring.md" | sort)
-check "docs/monitoring.md tells of no other" [ "$lines" = "$(printf '%s\n' "${alerts[@]}" | sort)" ]
 
 # --- words of the journal
 words() { # priority; prints bwlimitd's words of that priority, from agent/
