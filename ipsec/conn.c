@@ -115,8 +115,9 @@ static const char *offload(const struct build *b, const struct bwl_pol_peer *x)
 	if (!b->caps->packet)
 		return strcmp(s, "no") ? "auto" : s;
 	/*
-	 * With this charon auto would choose packet offload first, and what a device decrypts is
-	 * not let in.
+	 * With this charon auto would choose packet offload first. That takes drop policies
+	 * beneath, and Linux 6.8 for what comes in (docs/bluefield.md), so a peer has to ask for
+	 * it.
 	 */
 	return strcmp(s, "auto") ? s : "no";
 }

@@ -65,9 +65,10 @@ BWL_ASSERT_SIZE(struct bwl_limit, 64);
 BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
 
 /*
- * bwl_state_v1: BPF writes; user space only before the entry's first use. Index:
- * bwl_grant_state(id), bwl_accept_state(id); from 2 * max_peers on the extras, two entries (one
- * cache line) each.
+ * bwl_state_v1: BPF writes. User space does so before the entry's first use, where a policy changes
+ * (lib/publish/carryover.h, bwl_rate_follow()), and where the ledger knows what was spent
+ * (agent/ledger/release_adopt.c). Index: bwl_grant_state(id), bwl_accept_state(id); from
+ * 2 * max_peers on the extras, two entries (one cache line) each.
  *
  * Odd entries also count, and never fall: used_bytes is what passed, as charged; drop_bytes is what
  * was refused, as the hook saw it or, on arrival, as charged to its sender (for a class without
@@ -95,7 +96,7 @@ enum bwl_state_flags {
 };
 
 /*
- * bwl_window_v1: BPF writes; user space only before the entry's first use, and the last two fields.
+ * bwl_window_v1: BPF writes; user space as in bwl_state_v1, and the last two fields.
  * turn: bit 63 lock, bits 56..62 epoch, bits 0..55 index of the newest slice. The total counts the
  * bytes of the 12 newest slices, so any interval of 11 slices is within it.
  */
