@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # docs/tutorial.md, as a newcomer follows it: `./quickstart --keep`, then every command on the page, in the DPU and on
-# the host, in their order. Each line below a command must be part of its output.
+# the host, in their order. Each line below a command must be part of its output. TRANSCRIPT=FILE: writes what was typed
+# and printed, for docs/pictures/terminal/draw.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=${here%/*/*}
@@ -34,9 +35,15 @@ export PATH=$BWL_BUILD/ctl:$BWL_BUILD/loader:$PATH BWLIMIT_PIN_DIR=/sys/fs/bpf/$
 side='' command='' lines=() commands=0
 run() { # the command that the page showed last, now that its lines are known
 	[[ -n $command ]] || return 0
-	local line missing=()
+	local line missing=() in_lab
 	commands=$((commands + 1))
-	nsenter --net="/run/netns/$lab-$side" bash -c "$command" >"$tmp/out" 2>&1 </dev/null
+	in_lab=(nsenter --net="/run/netns/$lab-$side")
+	if [[ -z ${TRANSCRIPT:-} ]]; then
+		"${in_lab[@]}" bash -c "$command" >"$tmp/out" 2>&1 </dev/null
+	else # on a terminal, as a person sees it
+		SHELL=/bin/bash "${in_lab[@]}" script -E never -qec "stty cols 100; $command" /dev/null </dev/null | tr -d '\r' >"$tmp/out"
+		{ printf '%s$ %s\n' "$side" "$command"; sed 's/^/ /' "$tmp/out"; } >>"$TRANSCRIPT"
+	fi
 	for line in "${lines[@]}"; do
 		[[ -z ${line// /} ]] || grep -qF -- "$line" "$tmp/out" || missing+=("$line")
 	done
@@ -50,6 +57,8 @@ while IFS= read -r line; do
 		side=${BASH_REMATCH[1]} command=${BASH_REMATCH[2]} lines=()
 	elif [[ $line == '```' ]]; then
 		run
+	elif [[ $line == '## '* && -n ${TRANSCRIPT:-} ]]; then
+		echo "$line" >>"$TRANSCRIPT"
 	elif [[ -n $command ]]; then
 		lines+=("$line")
 	fi
