@@ -5,6 +5,7 @@
 #include <string.h>
 #include "options.h"
 #include "bwl/desired.h"
+#include "bwl/help.h"
 #include "bwl/units.h"
 #include "tpm/tpm.h"
 
@@ -29,7 +30,7 @@ static const char usage_text[] =
 	"detected:\n                    auto (if one answers), required or none (auto)\n"
 	"  --tpm-every TIME  raise that counter at most this often, except in bursts (1h)\n"
 	"  --history-size SIZE  disk space for the history (512mb); 0b: none is kept\n"
-	"  --flows-size SIZE disk space for flow records, while they are recorded (512mb);\n      "
+	"  --flows-size SIZE  disk space for flow records, while they are recorded (512mb);\n      "
 	"              0b: none is written\n"
 	"  --flows-every TIME  length of an interval of flow records, and their delay: 1s to 1h "
 	"(10s)\n"
@@ -179,7 +180,7 @@ int agent_options(int argc, char **argv, struct agent *a)
 			agent_log_json(true);
 			break;
 		case 'h':
-			fputs(usage_text, stdout);
+			bwl_help(usage_text, stdout);
 			return 0;
 		case 'V':
 			printf("bwlimitd %s\nTPM: %s\n", BWL_VERSION,

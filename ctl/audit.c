@@ -375,7 +375,7 @@ const struct ctl_cmd ctl_audit_cmds[] = {
 	  "[--key PUB] [--checkpoint OLD… [--witness KEY… [--witnesses K]]] [--dir DIR | --proof FILE]",
 	  "Check every record and signature; exit code 1 and the place if one is wrong",
 	  AUDIT_KEY_HELP
-	  "  --checkpoint OLD   a checkpoint that was kept elsewhere; repeat it for each of them\n"
+	  "  --checkpoint OLD   a checkpoint that was kept elsewhere; repeat it for each of them;\n"
 	  "                     with --witness, each must be cosigned as demanded\n" AUDIT_WITNESS_HELP
 	  "  --proof FILE       instead of the log: what `audit checkpoint --from OLD` printed\n" AUDIT_DIR_HELP
 	  "\nExamples:\n"

@@ -179,7 +179,7 @@ const struct ctl_cmd ctl_evidence_cmds[] = {
 	  "[--from N] [--to N] [--since TIME] [--state-dir DIR] [--dir DIR] [--checkpoint FILE] DIR",
 	  "Flow records for an auditor: sums under pseudonyms, and the log's proofs",
 	  "Writes to a new folder, for each interval, the log's entry, its proof and its peers,\n"
-	  "without names, addresses or records.\n"
+	  "without names, addresses or records.\n\n"
 	  "  --from N, --to N   only these intervals (`sequence` in their files)\n"
 	  "  --since TIME       only intervals that ended within this time\n" FROM_HELP
 	  "\nExamples:\n"
@@ -188,7 +188,7 @@ const struct ctl_cmd ctl_evidence_cmds[] = {
 	{ "evidence", "open",
 	  "--interval N [--flow N | --peer NAME] [--to N] --write FILE [--state-dir DIR] [--dir DIR] [--checkpoint FILE]",
 	  "Show one record, one peer or one interval, with its proof",
-	  "Nothing else is shown.\n"
+	  "Nothing else is shown.\n\n"
 	  "  --interval N       this interval (`sequence` in its file); with --to N: up to that one\n"
 	  "  --flow N           only its Nth flow or remainder, in the order of its file\n"
 	  "  --peer NAME        only this peer's records\n"
@@ -201,7 +201,7 @@ const struct ctl_cmd ctl_evidence_cmds[] = {
 	  "Show the records of bytes drawn at random",
 	  "From exported intervals: DIR is the folder that the auditor was given. The draw follows from\n"
 	  "the checkpoint, from its signatures by the auditor's witnesses, and from a text that the\n"
-	  "auditor chooses once he has the folder. 300 draws find 1 % of false bytes with 95 % certainty.\n"
+	  "auditor chooses once he has the folder. 300 draws find 1 % of false bytes with 95 % certainty.\n\n"
 	  "  --seed-from FILE   the checkpoint given to `export --checkpoint`\n"
 	  "  --draws N          number of bytes to draw\n"
 	  "  --nonce TEXT       the auditor's text\n" AUDIT_WITNESS_HELP
@@ -216,7 +216,7 @@ const struct ctl_cmd ctl_evidence_cmds[] = {
 	  "Checks totals against counters, interval by interval, each record that is shown, and the\n"
 	  "log's proof of each. Name the oldest of several folders first; each has a checkpoint of its\n"
 	  "own, and continues where the previous one ends, or overlaps with it.\n"
-	  "Exit code 1 if anything is wrong.\n" TRUST_HELP
+	  "Exit code 1 if anything is wrong.\n\n" TRUST_HELP
 	  "  --seed-from FILE   the records of these draws must be among those shown\n"
 	  "  --draws N          number of draws; needs the folder, too\n"
 	  "  --nonce TEXT       the text that the auditor chose once he had the folder\n"
@@ -230,9 +230,9 @@ const struct ctl_cmd ctl_evidence_cmds[] = {
 	  "Compare what one end claims to have sent with what the other received",
 	  "Both files are written by `evidence open --peer`: at the sender for the receiver, at the\n"
 	  "receiver for the sender. No more may have arrived than was sent; what did not arrive is\n"
-	  "attributed to a cause, or reported as unexplained.\n"
+	  "attributed to a cause, or reported as unexplained.\n\n"
 	  "  --sender-key PUB   the public key of the sender's audit log\n"
-	  "  --receiver-key PUB the public key of the receiver's\n" AUDIT_WITNESS_HELP
+	  "  --receiver-key PUB  the public key of the receiver's\n" AUDIT_WITNESS_HELP
 	  "  --cause NAME=SIZE  bytes lost to a cause that is counted elsewhere (esp-gaps,\n"
 	  "                     xfrm-errors)\n"
 	  "\nExamples:\n"

@@ -546,7 +546,7 @@ const struct ctl_cmd ctl_flows_cmds[] = {
 	{ "flows", NULL, "[--peer NAME] [--port N] [--since TIME] [--most N] [--state-dir DIR]",
 	  "Flow records: who sent what to whom, to the byte, as bwlimitd has written them",
 	  "How to record them: docs/recorder.md. The same flow in several intervals is one line; most bytes first.\n"
-	  "Then what was in no flow, by peer, class and reason.\n"
+	  "Then what was in no flow, by peer, class and reason.\n\n"
 	  "  --peer NAME        only of this peer; --port N: only with this source or destination port\n"
 	  "  --since TIME       only intervals that were written within this time (10m)\n"
 	  "  --most N           list at most N (20; with --json 20000, which is the maximum): the others are added\n"
@@ -559,7 +559,7 @@ const struct ctl_cmd ctl_flows_cmds[] = {
 	{ "flows", "intervals", "[--peer NAME] [--most N] [--state-dir DIR]",
 	  "Intervals of flow records: what is missing, and whether they balance",
 	  "Newest first. With --peer: how much the peer's counter grew, and how much of that is in flows, in\n"
-	  "remainders of classes, and in the remainder without a class.\n"
+	  "remainders of classes, and in the remainder without a class.\n\n"
 	  "  --most N           list at most N (20; 360 is the maximum)\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl flows intervals --peer log-collector\n"

@@ -165,7 +165,7 @@ const struct ctl_cmd ctl_grant_cmds[] = {
 	  "                  grants stay revoked. Refused on an enrolled tray\n"
 	  "  --yes           at a terminal: do not list the peers and ask\n\n"
 	  "Examples:\n"
-	  "  bwlimit-ctl grant log-collector rate 10mbit volume 1gb per 1d reason ticket 4711\n"
+	  "  bwlimit-ctl grant log-collector rate 10mbit volume 1gb per 1d reason ticket 12\n"
 	  "  bwlimit-ctl grant tray-3 rate 100gbit for 2h reason checkpoint restore\n"
 	  "  bwlimit-ctl grant backup volume +50gb reason second dump\n"
 	  "  bwlimit-ctl grant --all reason false alarm, ticket 4712\n",

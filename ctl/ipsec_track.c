@@ -50,7 +50,7 @@ static int track(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_ipsec_track_cmds[] = {
 	{ "ipsec", "track", "[--dry-run]", "Look once at the kernel's SAs and tell the data plane",
-	  "  --dry-run  only print; works also while bwlimitd or bwlimit-ipsecd tracks them\n"
+	  "  --dry-run  only print; works also while bwlimitd or bwlimit-ipsecd tracks them\n\n"
 	  "A device that encrypts by itself (packet) counts only while one of them tracks SAs.\n"
 	  "LEAVES says why nothing may leave to a peer: no-sa, no-policy (an SA, but no IPsec policy that\n"
 	  "demands it), unmatched (a policy, but no matching SA). ADDS is how many bytes the SA adds to a\n"

@@ -275,7 +275,7 @@ static int latency_off(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_latency_cmds[] = {
 	{ "latency", "show", "[NAME…] [--for TIME]",
 	  "How long packets are delayed: in shape, and from host port to uplink",
-	  "How to measure: docs/latency.md. One row per peer that is measured by name, and one for all others.\n"
+	  "How to measure: docs/latency.md. One row per peer that is measured by name, and one for all others.\n\n"
 	  "  --for TIME     only during this time, at most 1h; without it, since measuring began\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl latency show\n"

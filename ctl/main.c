@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "audit/tool_log.h"
 #include "bwl/cleanup.h"
+#include "bwl/help.h"
 #include "enrolled/gate.h"
 #include "fleet/cmds.h"
 #include "ordered.h"
@@ -47,15 +48,15 @@ static void print_usage(const struct ctl_cmd *cmd, const char *lead, FILE *f)
 		cmd->verb ? cmd->verb : "", *cmd->usage ? " " : "", cmd->usage);
 }
 
-static void help_cmd(const struct ctl_cmd *cmd)
+static void help_cmd(const struct ctl_cmd *cmd, FILE *f)
 {
-	print_usage(cmd, "Usage: ", stdout);
-	printf("\n%s.\n", cmd->about);
+	print_usage(cmd, "Usage: ", f);
+	fprintf(f, "\n%s.\n", cmd->about);
 	if (cmd->more)
-		printf("\n%s", cmd->more);
+		fprintf(f, "\n%s", cmd->more);
 }
 
-static void help_noun(const char *noun)
+static void help_noun(const char *noun, FILE *f)
 {
 	const struct ctl_cmd *only = NULL;
 	unsigned int n = 0;
@@ -68,51 +69,84 @@ static void help_noun(const char *noun)
 		}
 	}
 	if (n == 1 || !only->verb)
-		help_cmd(only);
+		help_cmd(only, f);
 	if (n == 1)
 		return;
-	puts(only->verb ? "Usage:" : "\nAlso:");
+	fprintf(f, "%s\n", only->verb ? "Usage:" : "\nAlso:");
 	FOR_EACH_CMD(cmd)
 	{
 		if (strcmp(cmd->noun, noun) || !cmd->verb)
 			continue;
-		print_usage(cmd, "  ", stdout);
-		printf("        %s\n", cmd->about);
+		print_usage(cmd, "  ", f);
+		fprintf(f, "        %s\n", cmd->about);
 	}
-	printf("\n%s %s VERB --help says more.\n", CTL_PROGRAM, noun);
+	fprintf(f, "\n%s %s VERB --help says more.\n", CTL_PROGRAM, noun);
 }
 
-static void help_all(void)
+static void help_all(FILE *f)
 {
-	puts("Usage: " CTL_PROGRAM " [--pin-dir DIR] [--json] [--fleet] COMMAND …\n\n"
-	     "Limits what this tray may send to each destination: peers, grants, policies, counters.\n\n"
-	     "Commands:");
+	bool fleet = tables == fleet_tables;
+
+	fprintf(f, "Usage: " CTL_PROGRAM " %s [--json] COMMAND …\n\n%s\n\nCommands:\n",
+		fleet ? "--fleet" : "[--pin-dir DIR]",
+		fleet ? "Reads and closes many trays, through their store and their controller."
+		      : "Limits what this tray may send to each destination: peers, grants, policies, counters.");
 	FOR_EACH_CMD(cmd)
 	{
 		char words[32];
 
 		snprintf(words, sizeof(words), "%s%s%s", cmd->noun, cmd->verb ? " " : "",
 			 cmd->verb ? cmd->verb : "");
-		printf("  %-19s %s\n", words, cmd->about);
+		fprintf(f, "  %-19s %s\n", words, cmd->about);
 	}
-	puts("\nOptions:\n"
-	     "  --json          JSON on standard output, errors included\n"
-	     "  --fleet         before the command: for many trays, through their store; see --fleet --help\n"
-	     "  --pin-dir DIR   where the maps are pinned (BWLIMIT_PIN_DIR; " BWL_PIN_DIR ")\n"
-	     "  --help          also after any command; `help COMMAND` is the same\n"
-	     "  --version\n\n"
-	     "Exit codes: 0 done, 1 failed, 2 wrong usage; 3 published, but not every tray has confirmed it.\n"
-	     "`check` has those of Nagios.\n\n"
-	     "Examples:\n"
-	     "  " CTL_PROGRAM " policy apply tray-7.yaml --confirm 60s\n"
-	     "  " CTL_PROGRAM
-	     " grant log-collector rate 10mbit volume 1gb for 2h reason ticket 4711\n"
-	     "  " CTL_PROGRAM " explain 10.0.7.2 198.51.100.9 tcp 443\n"
-	     "  " CTL_PROGRAM " exfil --size 1tb --compression 16 --trays 512");
+	fprintf(f,
+		"\nOptions:\n"
+		"  --json          JSON on standard output, errors included\n"
+		"%s"
+		"  --help          also after any command; `help COMMAND` is the same\n"
+		"  --version\n\n"
+		"Exit codes: 0 done, 1 failed, 2 wrong usage; 3 published, but not every tray has confirmed it.\n"
+		"%s\n"
+		"Examples:\n"
+		"%s",
+		fleet ? ""
+		      : "  --fleet         before the command: for many trays, through their store; see --fleet --help\n"
+			"  --pin-dir DIR   where the maps are pinned (BWLIMIT_PIN_DIR; " BWL_PIN_DIR
+			")\n",
+		fleet ? "" : "`check` has those of Nagios.\n",
+		fleet ? "  " CTL_PROGRAM " --fleet status --sort dropped --limit 20\n"
+			"  " CTL_PROGRAM " --fleet revoke --all --zone external --key alice.pem\n"
+			"  " CTL_PROGRAM " --fleet exfil --size 1tb\n"
+		      : "  " CTL_PROGRAM " policy apply tray-7.yaml --confirm 60s\n"
+			"  " CTL_PROGRAM
+			" grant log-collector rate 10mbit volume 1gb for 2h reason ticket 12\n"
+			"  " CTL_PROGRAM " explain 10.0.7.2 198.51.100.9 tcp 443\n"
+			"  " CTL_PROGRAM " exfil --size 1tb --compression 16 --trays 512\n");
+}
+
+/* What is asked about: a command, a noun with verbs, or everything. */
+static int help(struct ctl *c, int argc, char **argv, const struct ctl_cmd *cmd, int used)
+{
+	BWL_AUTO_FREE char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return bwl_fail(&c->err, errno, "out of memory");
+	if (!argc)
+		help_all(f);
+	else if (cmd && (used == 2 || argc > 1))
+		help_cmd(cmd, f);
+	else
+		help_noun(argv[0], f);
+	if (fclose(f))
+		return bwl_fail(&c->err, errno, "out of memory");
+	bwl_help(text, stdout);
+	return 0;
 }
 
 /* Takes --json, --pin-dir, --help and --version out of argv, wherever they stand before "--". */
-static int global_options(struct ctl *c, int *argc, char **argv, bool *help, bool *version)
+static int global_options(struct ctl *c, int *argc, char **argv, bool *wanted, bool *version)
 {
 	int out = 0, i;
 
@@ -120,7 +154,7 @@ static int global_options(struct ctl *c, int *argc, char **argv, bool *help, boo
 		if (!strcmp(argv[i], "--json")) {
 			c->json = true;
 		} else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-			*help = true;
+			*wanted = true;
 		} else if (!strcmp(argv[i], "--version")) {
 			*version = true;
 		} else if (!out && !strcmp(argv[i],
@@ -214,6 +248,18 @@ static int unknown(struct ctl *c, int argc, char **argv)
 	return CTL_USAGE;
 }
 
+static void say_usage(const struct ctl_cmd *cmd)
+{
+	char text[1024];
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	if (!f)
+		return;
+	print_usage(cmd, "usage: ", f);
+	fclose(f);
+	bwl_help(text, stderr);
+}
+
 static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 {
 	bool plugin = cmd && cmd->run == ctl_check_cmds->run; /* 1 and 2 mean something else */
@@ -234,7 +280,7 @@ static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 	if (r != CTL_USAGE)
 		return 1;
 	if (cmd)
-		print_usage(cmd, "usage: ", stderr);
+		say_usage(cmd);
 	return 2;
 }
 
@@ -302,7 +348,7 @@ int main(int argc, char **argv)
 {
 	const struct ctl_cmd *cmd;
 	struct ctl c = { 0 };
-	bool help = false, version = false;
+	bool wanted = false, version = false; /* wanted: help */
 	int used = 0, r;
 
 	bwl_log_program(CTL_PROGRAM);
@@ -314,7 +360,7 @@ int main(int argc, char **argv)
 		return 2;
 	argc--;
 	argv++;
-	r = global_options(&c, &argc, argv, &help, &version);
+	r = global_options(&c, &argc, argv, &wanted, &version);
 	if (r)
 		return finish(&c, NULL, r);
 	if (version) {
@@ -322,27 +368,20 @@ int main(int argc, char **argv)
 		return finish(&c, NULL, 0);
 	}
 	if (argc && !strcmp(argv[0], "help")) {
-		help = true;
+		wanted = true;
 		argc--;
 		argv++;
 	}
 	if (!argc) {
-		if (help) {
-			help_all();
-			return finish(&c, NULL, 0);
-		}
+		if (wanted)
+			return finish(&c, NULL, help(&c, argc, argv, NULL, 0));
 		ctl_usage(&c, "no command");
 		bwl_hint(&c.err, "see " CTL_PROGRAM " --help");
 		return finish(&c, NULL, CTL_USAGE);
 	}
 	cmd = find(argc, argv, &used);
-	if (help && (cmd || is_noun(argv[0]))) {
-		if (cmd && (used == 2 || argc > 1))
-			help_cmd(cmd);
-		else
-			help_noun(argv[0]);
-		return finish(&c, cmd, 0);
-	}
+	if (wanted && (cmd || is_noun(argv[0])))
+		return finish(&c, cmd, help(&c, argc, argv, cmd, used));
 	if (!cmd)
 		return finish(&c, NULL, unknown(&c, argc, argv));
 	argc -= used;

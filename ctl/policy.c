@@ -188,7 +188,7 @@ static int policy_show(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_policy_cmds[] = {
-	{ "policy", "check", "FILE...", "Check policy files: all errors, with line and column",
+	{ "policy", "check", "FILE…", "Check policy files: all errors, with line and column",
 	  "Needs no pins and no rights. - is standard input. At most 20 errors of each file are shown; the exit\n"
 	  "code is 1 if any file has one.\n\n"
 	  "Examples:\n"
@@ -239,7 +239,7 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "  --epoch N          the fleet's revocation epoch (1)\n"
 	  "  --for TIME         how long it is valid\n"
 	  "  --type TYPE        root, grant, lease, revocation, rollout, expulsion, enrolment, timestamp\n"
-	  "  --offline-for TIME policy, grant: fall to the floor after this time without a signed time (15m)\n"
+	  "  --offline-for TIME  policy, grant: fall to the floor after this time without a signed time (15m)\n"
 	  "  --lease-most TIME  policy: the longest lease that an online key may renew\n"
 	  "  --stages           policy: comes in force when the controller's rollout says so, not on arrival\n"
 	  "  --opens NAME,…     policy, grant: closed peers to open\n"

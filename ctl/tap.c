@@ -179,7 +179,7 @@ const struct ctl_cmd ctl_tap_cmds[] = {
 	{ "tap", NULL, "NAME --for TIME [--write FILE] [--most SIZE]",
 	  "The headers of a peer's packets, as pcapng, for a limited time",
 	  "Both directions, on the host ports: what hosts send before limits, what they receive after them. No payload\n"
-	  "is captured, and at most 192 bytes of a frame. Needs root, on the DPU; recorded in the audit log.\n"
+	  "is captured, and at most 192 bytes of a frame. Needs root, on the DPU; recorded in the audit log.\n\n"
 	  "  --for TIME     at most 1h; it ends by itself, and with this process\n"
 	  "  --write FILE   a new file (default: standard output)\n"
 	  "  --most SIZE    ends when the file has this size (100mb)\n\n"

@@ -100,10 +100,10 @@ static int watch(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_watch_cmds[] = {
 	{ "watch", NULL,
 	  "[--event LIST] [--reason LIST] [--port LIST] [--peer LIST] [--class LIST] [--count N] [--timeout TIME]",
-	  "Events as they happen: first drops, new destinations, spoofed sources, …",
+	  "Events as they happen: first drops, new destinations, spoofed sources and more",
 	  "  --event drop,gate      first-packet, new-destination, spoofed-source, exhausted, lapsed, …\n"
 	  "  --reason, --port, --peer, --class\n"
-	  "                         only events with one of these names; each is a comma-separated list\n"
+	  "                         only events with one of these names; each is a comma-separated list\n\n"
 	  "If bwlimitd runs, it serves any number of readers of the groups bwlimit-read and bwlimit.\n"
 	  "Otherwise there is one reader, root or a member of group bwlimit, until bwlimitd starts.\n"
 	  "Events are rate-limited in the data plane; the end shows how many events of the selected kinds\n"

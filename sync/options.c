@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "bwl/agent.h"
+#include "bwl/help.h"
 #include "options.h"
 
 #define DIR "/etc/bwlimit/sync"
@@ -164,7 +165,7 @@ int options_read(int argc, char **argv, struct options *o)
 			o->json = true;
 			break;
 		case 'h':
-			fputs(usage_text, stdout);
+			bwl_help(usage_text, stdout);
 			return 0;
 		case 'V':
 			puts(PROGRAM " " BWL_VERSION);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "bwl/agent.h"
+#include "bwl/help.h"
 #include "fleet/http/listen.h"
 #include "fleet/http/server.h"
 #include "options.h"
@@ -188,7 +189,7 @@ int options_read(int argc, char **argv, struct options *o)
 			return 2;
 		}
 		if (c == HELP) {
-			fputs(usage_text, stdout);
+			bwl_help(usage_text, stdout);
 			return 0;
 		}
 		if (c == VERSION) {

@@ -266,8 +266,8 @@ const struct ctl_cmd fleet_order_cmds[] = {
 	  "  --tray T, --label KEY=VALUE, --all   which trays\n"
 	  "  --zone Z        the peers of that zone, by the policies in the store for these trays\n"
 	  "  --assume T[,T…]|all  with --zone: assume that these trays hold what is in the store, although no\n"
-	  "                  status that their key signed just now says so; each is named. Not for a tray that\n"
-	  "                  itself reports another policy; with `all` not if anything contradicts it\n" FLEET_ORDER_HELP
+	  "                       status that their key signed just now says so; each is named. Not for a tray\n"
+	  "                       that itself reports another policy; with `all` not if anything contradicts it\n" FLEET_ORDER_HELP
 	  "Examples:\n"
 	  "  bwlimit-ctl --fleet revoke --all log-collector --key alice.pem --reason 'ticket 4711'\n"
 	  "  bwlimit-ctl --fleet revoke --all --zone external --assume tray-9 --key alice.pem\n"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <bwl/help.h>
 #include <bwl/units.h>
 #include "options.h"
 
@@ -184,7 +185,7 @@ int options_read(int argc, char **argv, struct options *o)
 	};
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		if (c == 'h') {
-			fputs(usage_text, stdout);
+			bwl_help(usage_text, stdout);
 			return 0;
 		}
 		if (c == 'V') {

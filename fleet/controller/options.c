@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "bwl/help.h"
 #include "bwl/units.h"
 #include "options.h"
 
@@ -52,7 +53,7 @@ static const char usage_text[] =
 	"                        of two people and of this controller, root and enrolments, all in DIR, unless\n"
 	"                        they are there. All keys are in one place: not for production\n"
 	"  --trays NAME,…        with --dev: trays that may join (tray-1,tray-2,tray-3)\n"
-	"  --listen ADDRESS:PORT with --dev: where etcd listens, on this port and the next "
+	"  --listen ADDRESS:PORT  with --dev: where etcd listens, on this port and the next "
 	"(127.0.0.1:2379)\n"
 	"  --json                one JSON object per line on standard output\n"
 	"  --help, --version\n"
@@ -304,7 +305,7 @@ int options_read(int argc, char **argv, struct options *o)
 			return 2;
 		}
 		if (c == HELP) {
-			fputs(usage_text, stdout);
+			bwl_help(usage_text, stdout);
 			return 0;
 		}
 		if (c == VERSION) {

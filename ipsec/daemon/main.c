@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "audit/tool_log.h"
+#include "bwl/help.h"
 #include "bwl/pins.h"
 #include "bwl/units.h"
 #include "ipsec/conn.h"
@@ -108,7 +109,7 @@ static int options(int argc, char **argv, struct ipsecd *d, struct bwl_err *e)
 			d->json = true;
 			break;
 		case 'h':
-			fputs(usage_text, stdout);
+			bwl_help(usage_text, stdout);
 			return 0;
 		case 'V':
 			puts(PROGRAM " " BWL_VERSION);
@@ -135,6 +136,10 @@ int main(int argc, char **argv)
 	if (r >= 0)
 		return r;
 	what = optind < argc ? argv[optind] : "";
+	if (!strcmp(what, "help")) {
+		bwl_help(usage_text, stdout);
+		return 0;
+	}
 	track = !strcmp(what, "track");
 	if (!track && strcmp(what, "charon"))
 		bwl_fail(&e, EINVAL, "'%.32s': must be track or charon", what);
