@@ -10,81 +10,13 @@
 #include "attach.h"
 #include "enrolled/gate.h"
 #include "guard.h"
+#include "help.h"
 #include "hidden.h"
 #include "journal/journal.h"
 #include "probe.h"
 #include "tpm/tpm.h"
 #include "tunnel.h"
 #include "verify.h"
-
-static const char usage_text[] =
-	"usage: bwlimit-load COMMAND [OPTIONS]\n"
-	"\n"
-	"commands:\n"
-	"  attach    attach the programs; host ports are down until everything is in place\n"
-	"  detach    remove the programs; host ports stay down unless --open\n"
-	"  upgrade   replace the programs in place, under traffic\n"
-	"  status    what is attached where, and how\n"
-	"  verify    check every promise; exit code 1 if one does not hold\n"
-	"  up        verify; if it is clean, set the host ports up\n"
-	"  down      set down every device that is neither uplink nor management\n"
-	"  guard     do the same for devices that appear later, until it is stopped\n"
-	"  probe     what this kernel and these devices offer, found by trying\n"
-	"\n"
-	"options:\n"
-	"  --host DEV            host port (repeatable)\n"
-	"  --uplink DEV          uplink (repeatable)\n"
-	"  --policy FILE         take the ports from this policy; attach also applies it if none "
-	"is\n                        in force. Without it, and without ports: the policy that "
-	"bwlimitd\n                        accepted last; if it never did, $BWLIMIT_POLICY\n      "
-	"                  (/etc/bwlimit/policy.yaml)\n"
-	"  --tunnel DEV          the device of the encrypted peers (" BWL_TUNNEL_DEV
-	"; made if the policy\n                        has such peers, or if it is named here)\n"
-	"  --management DEV      a device by which the DPU itself is reached: attach gives it a "
-	"gate and keeps it\n                        reachable; verify, down and guard leave it "
-	"alone\n"
-	"  --tc auto|tcx|clsact  default auto: tcx if the kernel has it\n"
-	"  --xdp auto|native|generic|libxdp|none\n"
-	"                        default auto: native, else generic. libxdp: other XDP programs "
-	"can\n"
-	"                        share the port (weaker: bwlimit has no link of its own)\n"
-	"  --max-peers N --max-extras N --max-windows N\n"
-	"                        size of the tables when they are created (65536, 16384, 16384)\n"
-	"  --republish           attach: apply the policy even if one is in force\n"
-	"  --trust-clock         attach: trust the wall clock for `until:` although it is not\n   "
-	"                     synchronised\n"
-	"  --fresh-volume        new maps: volumes start unspent although past use is unknown "
-	"(logged)\n"
-	"  --record on|off       attach, upgrade: record every flow of every peer, for bwlimitd "
-	"to write to disk;\n                        default: unchanged, at first off\n"
-	"  --latency on|off      attach, upgrade: measure how long packets are delayed, for bwlimit-ctl "
-	"latency;\n                        default: unchanged, at first off\n"
-	"  --pace                put fq on the uplinks even if the policy has no peer of mode "
-	"shape\n"
-	"  --keep-down           leave host ports down after attach; after the first attach "
-	"nothing passes until `up`\n"
-	"  --open                detach: bring host ports up without any limit (logged)\n"
-	"  --try-hardware        probe: also try an SA, a policy, a meter and a rule in the card, "
-	"then remove\n                        them; refused while programs are attached or a "
-	"device of the card is up\n"
-	"  --drill               mark the maps as made by a test; verify reports it\n"
-	"  --pin-dir DIR         default $BWLIMIT_PIN_DIR or " BWL_PIN_DIR "\n"
-	"  --json                JSON output, errors included\n"
-	"\n"
-	"BWLIMIT_TPM=none: attach does not ask a TPM whether the journal of closures is an old "
-	"copy;\nBWLIMIT_TPM=required: it opens nothing until the TPM or bwlimitd has "
-	"answered.\nBWLIMIT_TPM_TCTI: where the TPM is (" TPM_TCTI ")\n"
-	"\n"
-	"examples:\n"
-	"  bwlimit-load attach --management oob_net0\n"
-	"  bwlimit-load attach --policy tray-7.yaml --management oob_net0\n"
-	"  bwlimit-load attach --host pf0hpf --uplink p0 --keep-down\n"
-	"  bwlimit-load verify --management oob_net0\n"
-	"  bwlimit-load up --management oob_net0\n"
-	"  bwlimit-load upgrade && bwlimit-load status\n"
-	"  bwlimit-load probe --host pf0hpf --uplink p0 --json\n"
-	"  bwlimit-load probe --host pf0hpf --uplink p0 --try-hardware\n"
-	"  bwlimit-load detach --open\n";
 
 static int cmd_attach(struct bwl_attach *a, struct bwl_err *e)
 {
@@ -363,6 +295,7 @@ int main(int argc, char **argv)
 	struct bwl_attach a = { .make.dims = BWL_DEFAULT_DIMS };
 	const struct command *c = NULL;
 	struct bwl_err e = { 0 };
+	bool help = false;
 	int opt, r = 0;
 	size_t i;
 
@@ -376,8 +309,8 @@ int main(int argc, char **argv)
 		a.json |= !strcmp(argv[i], "--json");
 	while (!r && (opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt == O_HELP || opt == 'h') {
-			fputs(usage_text, stdout);
-			return 0;
+			help = true;
+			continue;
 		}
 		if (opt == O_VERSION) {
 			puts("bwlimit-load " BWL_VERSION);
@@ -388,6 +321,14 @@ int main(int argc, char **argv)
 					  "expected",
 					  argv[optind - 1])
 			       : option(&a, opt, &e);
+	}
+	if (!r && optind < argc && !strcmp(argv[optind], "help")) {
+		help = true;
+		optind++;
+	}
+	if (!r && help && optind == argc) {
+		load_help(NULL);
+		return 0;
 	}
 	for (i = 0; !r && optind < argc && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(commands[i].name, argv[optind]))
@@ -409,6 +350,10 @@ int main(int argc, char **argv)
 			bwl_hint(&e, "bwlimit-load --help");
 		bwl_err_print(&e, "bwlimit-load", a.json);
 		return 2;
+	}
+	if (help) {
+		load_help(c->name);
+		return 0;
 	}
 	r = run_recorded(c, &a, argc, argv, &e);
 	if (r < 0)

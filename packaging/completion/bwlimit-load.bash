@@ -24,7 +24,7 @@ _bwlimit_load() {
 	--max-peers | --max-extras | --max-windows) return ;;
 	esac
 	case $command in
-	'') words='attach detach upgrade status verify up down probe guard' ;;
+	'') words='attach detach upgrade status verify up down probe guard help' ;;
 	attach) words='--host --uplink --management --policy --tc --xdp --max-peers --max-extras --max-windows
 		--tunnel --pace --record --latency --fresh-volume --republish --trust-clock --keep-down --drill' ;;
 	upgrade) words='--management --tc --xdp --record --latency' ;;
