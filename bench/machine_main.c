@@ -2,13 +2,17 @@
 /* Only the header of every bench: bench/agent, a script, prints it. */
 #include <string.h>
 #include "bench/machine.h"
+#include "bwl/help.h"
 
 int main(int argc, char **argv)
 {
 	static const char usage[] =
 		"usage: bench-machine [--json]\n"
+		"\n"
 		"CPU, mitigations, kernel and clang, as every bench prints them.\n"
-		"Example: bench-machine --json | jq .machine.cpu\n";
+		"\n"
+		"examples:\n"
+		"  bench-machine --json | jq .machine.cpu\n";
 
 	if (argc == 2 && !strcmp(argv[1], "--json")) {
 		fputc('{', stdout);
@@ -20,6 +24,6 @@ int main(int argc, char **argv)
 		bench_machine_text(stdout);
 		return 0;
 	}
-	fputs(usage, !strcmp(argv[1], "--help") ? stdout : stderr);
+	bwl_help(usage, !strcmp(argv[1], "--help") ? stdout : stderr);
 	return strcmp(argv[1], "--help") ? 2 : 0;
 }

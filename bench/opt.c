@@ -22,7 +22,7 @@ bool bench_number(const char *prog, const char *option, const char *text, unsign
 	return false;
 }
 
-#define LINE 92 /* line length of a list of rows */
+#define LINE 80 /* line length of a list of rows */
 
 static bool has_name(const char *name, const char *word, size_t len, bool whole)
 {

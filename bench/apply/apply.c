@@ -20,6 +20,7 @@
 #include "bench/opt.h"
 #include "bench/rig.h"
 #include "bench/stats.h"
+#include "bwl/help.h"
 #include "bwlimit.skel.h"
 
 #define MAX_SIZES 8
@@ -38,12 +39,16 @@ struct row {
 	double live_mib, peak_mib; /* memory per peer, times peers; with both generations */
 };
 
-static const char usage[] =
-	"usage: bench-apply [--peers N[,N…]] [--edits N] [--json]\n"
-	"  --peers N,…  sizes of policies, at most 8 (default 100000,1000000)\n"
-	"  --edits N    of single peers, each (default 50, at most 10000)\n"
-	"Needs root. Examples: bench-apply --peers 10000\n"
-	"                      bench-apply --peers 1000,10000 --json | jq '.rows[].swap_s'\n";
+static const char usage[] = "usage: bench-apply [--peers N[,N…]] [--edits N] [--json]\n"
+			    "\n"
+			    "  --peers N,…  sizes of policies, at most 8 (default 100000,1000000)\n"
+			    "  --edits N    of single peers, each (default 50, at most 10000)\n"
+			    "\n"
+			    "Needs root.\n"
+			    "\n"
+			    "examples:\n"
+			    "  bench-apply --peers 10000\n"
+			    "  bench-apply --peers 1000,10000 --json | jq '.rows[].swap_s'\n";
 
 static double now_s(void)
 {
@@ -423,15 +428,15 @@ int main(int argc, char **argv)
 			json = true;
 			break;
 		case 'h':
-			fputs(usage, stdout);
+			bwl_help(usage, stdout);
 			return 0;
 		default:
-			fputs(usage, stderr);
+			bwl_help(usage, stderr);
 			return 2;
 		}
 	}
 	if (!good || optind != argc) {
-		fputs(usage, stderr);
+		bwl_help(usage, stderr);
 		return 2;
 	}
 	for (i = 0; i < n; i++)

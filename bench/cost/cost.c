@@ -13,10 +13,11 @@
 #include "bench/cost/cost.h"
 #include "bench/cpu.h"
 #include "bench/opt.h"
+#include "bwl/help.h"
 
 static const char usage[] =
-	"usage: bench-cost [--only ROW,…] [--peers N] [--rounds N] [--packets N]\n"
-	"                  [--object FILE] [--cpu N] [--anyway] [--json]\n"
+	"usage: bench-cost [--only ROW,…] [--peers N] [--rounds N] [--packets N] [--object FILE] [--cpu N] [--anyway] [--json]\n"
+	"\n"
 	"  --only ROW   only these rows, and those that they are compared with; 'refused' is all of\n"
 	"               refused-peer, refused-zone and so on\n"
 	"  --peers N    destinations that are sent to in turn (default 100000)\n"
@@ -25,16 +26,20 @@ static const char usage[] =
 	"  --object F   another build of bwlimit.bpf.o than the one this was built with\n"
 	"  --cpu N      pinned to this CPU (default: the last)\n"
 	"  --anyway     report also when the empty program moved by more than a tenth\n"
+	"\n"
 	"Needs root; rows at XDP and veth also ip(8). Exit status: 0, 1 failed (also: packets did not end\n"
 	"as a row says they do), 2 wrong options, 3 not steady (nothing is reported).\n"
-	"Examples: bench-cost\n"
-	"          bench-cost --only pipeline-one,refused --json | jq '.rows[] | {row, ratio, met}'\n"
-	"          bench-cost --only volume --object build/other/bpf/bwlimit.bpf.o\n"
-	"Rows:\n";
+	"\n"
+	"examples:\n"
+	"  bench-cost\n"
+	"  bench-cost --only pipeline-one,refused --json | jq '.rows[] | {row, ratio, met}'\n"
+	"  bench-cost --only volume --object build/other/bpf/bwlimit.bpf.o\n"
+	"\n"
+	"rows:\n";
 
 static void help(FILE *f)
 {
-	fputs(usage, f);
+	bwl_help(usage, f);
 	bench_list_rows(f, cost_row_name, _ROW_MAX);
 }
 

@@ -19,6 +19,7 @@
 #include <string.h>
 #include "bench/e2e/e2e.h"
 #include "bench/opt.h"
+#include "bwl/help.h"
 
 #define GOAL .goal = { .value = 0.6 }
 
@@ -40,24 +41,28 @@ const char *e2e_row_name(unsigned row)
 }
 
 static const char usage[] =
-	"usage: bench-e2e [--only ROW,…] [--destinations N] [--rounds N] [--packets N] [--cpu N]\n"
-	"                 [--anyway] [--json]\n"
+	"usage: bench-e2e [--only ROW,…] [--destinations N] [--rounds N] [--packets N] [--cpu N] [--anyway] [--json]\n"
+	"\n"
 	"  --only ROW        only these rows, and those that they are compared with\n"
 	"  --destinations N  measure one destination, and N in turn (default 1000000)\n"
 	"  --rounds N        report medians of N rounds (default 41, at most 1001)\n"
 	"  --packets N       of each row and round (default 100000)\n"
 	"  --cpu N           pinned to this CPU (default: the last)\n"
 	"  --anyway          report also when the bare forward moved by more than a tenth\n"
+	"\n"
 	"Needs root, nft, ethtool and a kernel with tcx (6.6).\n"
 	"Exit status: 0, 1 failed (also: frames did not come out), 2 wrong options, 3 not steady\n"
 	"(nothing is reported).\n"
-	"Examples: bench-e2e --destinations 100000\n"
-	"          bench-e2e --only bwlimit --destinations 1 --json | jq '.rows[] | {what, ratio, met}'\n"
-	"Rows:\n";
+	"\n"
+	"examples:\n"
+	"  bench-e2e --destinations 100000\n"
+	"  bench-e2e --only bwlimit --destinations 1 --json | jq '.rows[] | {what, ratio, met}'\n"
+	"\n"
+	"rows:\n";
 
 static void help(FILE *f)
 {
-	fputs(usage, f);
+	bwl_help(usage, f);
 	bench_list_rows(f, e2e_row_name, _ROW_MAX);
 }
 

@@ -15,6 +15,7 @@
 #include "bench/machine.h"
 #include "bench/rig.h"
 #include "bench/stats.h"
+#include "bwl/help.h"
 #include "plain.skel.h"
 #include "tests/harness/frame.h"
 
@@ -28,10 +29,13 @@ static const char usage[] =
 	"usage: bench-esp load DIR TUNNEL IF-ID NET/LEN   pin the programs in DIR (on a bpffs)\n"
 	"       bench-esp attach DIR PROGRAM DEV ingress|egress|xdp   by tcx or native XDP, until DIR/DEV-… is removed\n"
 	"       bench-esp run DEV GATEWAY-MAC BYTES SRC DST   frames out of DEV: ns a frame\n"
+	"\n"
 	"programs: plain_drop plain_host plain_out plain_pass plain_look (XDP)\n"
 	"run prints as JSON the median, the mean and the spread of 31 rounds of 256 frames, after one that\n"
 	"warms up. tests/vm/92_esp_cost.sh puts it all together (vm-testbed/run --icount 92_esp_cost).\n"
-	"Example: bench-esp run h0 02:00:00:00:01:02 64 10.0.1.2 10.0.2.2 | jq .median\n";
+	"\n"
+	"examples:\n"
+	"  bench-esp run h0 02:00:00:00:01:02 64 10.0.1.2 10.0.2.2 | jq .median\n";
 
 static int fail(const char *what)
 {
@@ -49,7 +53,7 @@ static int load(char **argv)
 	if (slash)
 		*slash = 0;
 	if (!p || len < 1 || len > 32 || !inet_aton(argv[3], &net)) {
-		fputs(usage, stderr);
+		bwl_help(usage, stderr);
 		return 2;
 	}
 	p->rodata->plain_tunnel = if_nametoindex(argv[1]);
@@ -90,7 +94,7 @@ static int build(char **argv, struct frame *f)
 	char words[160], why[160];
 
 	if (bytes < headers || bytes > 2000 || frame_parse_mac(argv[1], env.gateway)) {
-		fputs(usage, stderr);
+		bwl_help(usage, stderr);
 		return 2;
 	}
 	snprintf(words, sizeof(words), "eth ip4 src=%s dst=%s udp dport=9 fill=%d", argv[3],
@@ -154,6 +158,6 @@ int main(int argc, char **argv)
 		return attach(argv + 2);
 	if (argc == 7 && !strcmp(argv[1], "run"))
 		return run(argv + 2);
-	fputs(usage, argc == 2 && !strcmp(argv[1], "--help") ? stdout : stderr);
+	bwl_help(usage, argc == 2 && !strcmp(argv[1], "--help") ? stdout : stderr);
 	return argc == 2 && !strcmp(argv[1], "--help") ? 0 : 2;
 }

@@ -15,6 +15,7 @@
 #include "bench/machine.h"
 #include "bench/opt.h"
 #include "bench/stats.h"
+#include "bwl/help.h"
 #include "fleet/model/answer.h"
 
 #define ROUNDS 21
@@ -24,10 +25,13 @@
 
 static const char usage[] =
 	"usage: bench-fleet-numbers [--trays N] [--peers N] [--json]\n"
+	"\n"
 	"  --trays N  of the fleet (default 10000)\n"
 	"  --peers N  of a tray, each another tray by its name (default 100)\n"
-	"Examples: bench-fleet-numbers --trays 1000\n"
-	"          bench-fleet-numbers --json | jq '.rows[] | [.document, .cpu_ms.median, .bytes]'\n";
+	"\n"
+	"examples:\n"
+	"  bench-fleet-numbers --trays 1000\n"
+	"  bench-fleet-numbers --json | jq '.rows[] | [.document, .cpu_ms.median, .bytes]'\n";
 
 static struct model_set set;
 
@@ -255,12 +259,12 @@ int main(int argc, char **argv)
 			return 2;
 		json |= c == 'j';
 		if (c == 'h' || c == '?') {
-			fputs(usage, c == 'h' ? stdout : stderr);
+			bwl_help(usage, c == 'h' ? stdout : stderr);
 			return c == 'h' ? 0 : 2;
 		}
 	}
 	if (optind != argc) {
-		fputs(usage, stderr);
+		bwl_help(usage, stderr);
 		return 2;
 	}
 	begin = bench_thread_ns();

@@ -13,16 +13,20 @@
 #include <unistd.h>
 #include "bench/machine.h"
 #include "bench/opt.h"
+#include "bwl/help.h"
 #include "history/recorder.h"
 
 #define SECOND 1000000000ULL
 #define T0 1800000000LL
 
 static const char usage[] = "usage: bench-history [--peers N] [--hours N] [--json]\n"
+			    "\n"
 			    "  --peers N  that send all the time (default 1000)\n"
 			    "  --hours N  of a clock of its own (default 3)\n"
-			    "Examples: bench-history --hours 1\n"
-			    "          bench-history --peers 100 --json | jq '.rows[].disk_mib'\n";
+			    "\n"
+			    "examples:\n"
+			    "  bench-history --hours 1\n"
+			    "  bench-history --peers 100 --json | jq '.rows[].disk_mib'\n";
 
 static double cpu_s(void)
 {
@@ -84,7 +88,7 @@ static int parse_args(int argc, char **argv, unsigned *peers, unsigned *hours, b
 			*json = true;
 			break;
 		case 'h':
-			fputs(usage, stdout);
+			bwl_help(usage, stdout);
 			exit(0);
 		default:
 			return -1;
@@ -132,7 +136,7 @@ int main(int argc, char **argv)
 	double was;
 
 	if (parse_args(argc, argv, &peers, &hours, &json)) {
-		fputs(usage, stderr);
+		bwl_help(usage, stderr);
 		return 2;
 	}
 	x = calloc(peers, sizeof(*x));

@@ -12,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench/opt.h"
+#include "bwl/help.h"
 #include "bench/scale/scale.h"
 
 static const char usage[] =
-	"usage: bench-scale [--only ROW,…] [--cpus N] [--rounds N] [--packets N] [--predict N]\n"
-	"                   [--no-veth] [--record] [--anyway] [--json]\n"
+	"usage: bench-scale [--only ROW,…] [--cpus N] [--rounds N] [--packets N] [--predict N] [--no-veth] [--record] [--anyway] [--json]\n"
+	"\n"
 	"  --only ROW   only these rows, and what they are compared with; 'police' is all of\n"
 	"               police-same, police-refused-same and so on\n"
 	"  --cpus N     1, 2, 3, 4, 6, 8, 12 … up to N (default: all it may use, at most 256)\n"
@@ -27,16 +28,20 @@ static const char usage[] =
 	"  --record     with flow records on\n"
 	"  --anyway     report also when the empty program moved by more than a tenth, or when other\n"
 	"               work had the CPUs in more than a quarter of the rounds\n"
+	"\n"
 	"Needs root; rows at XDP and veth also ip(8). Exit status: 0, 1 failed (also: packets did not end\n"
 	"as a row says they do), 2 wrong options, 3 not steady (nothing is reported).\n"
-	"Examples: bench-scale\n"
-	"          bench-scale --only police,mark --json | jq '.rows[] | {row, cpus, times_one, met}'\n"
-	"          taskset -c 0-7 bench-scale --no-veth\n"
-	"Rows:\n";
+	"\n"
+	"examples:\n"
+	"  bench-scale\n"
+	"  bench-scale --only police,mark --json | jq '.rows[] | {row, cpus, times_one, met}'\n"
+	"  taskset -c 0-7 bench-scale --no-veth\n"
+	"\n"
+	"rows:\n";
 
 static void help(FILE *f)
 {
-	fputs(usage, f);
+	bwl_help(usage, f);
 	bench_list_rows(f, scale_kind_name, KINDS);
 }
 

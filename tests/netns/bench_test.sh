@@ -76,7 +76,7 @@ says_json() { # bench condition
 }
 helps() { # bench
 	"$bench/bench-$1" --help >"$tmp/out" 2>"$tmp/err" && grep -q "^usage: bench-$1" "$tmp/out" &&
-		grep -q 'Example' "$tmp/out" && [[ ! -s $tmp/err ]]
+		grep -q '^examples:' "$tmp/out" && [[ ! -s $tmp/err ]]
 }
 says_how() { # bench option value: which number it takes
 	grep -q -- "bench-$1: $2 $3: a number from" <("$bench/bench-$1" "$2" "$3" 2>&1)
@@ -118,7 +118,7 @@ few_destinations() { # of a million there are many to make
 check "a row of bench-e2e is measured alone" few_destinations
 for name in cost e2e scale; do
 	check "bench-$name refuses a row that it does not have" refuses "$name" --only pipe,nonsense
-	lists() { grep -q '^Rows:' <("$bench/bench-$name" --help); }
+	lists() { grep -q "^rows:" <("$bench/bench-$name" --help); }
 	check "bench-$name lists its rows" lists
 done
 
