@@ -10,6 +10,7 @@
 #include "audit/grown.h"
 #include "audit/verify.h"
 #include "audit_args.h"
+#include "bwl/cleanup.h"
 
 #define OLD_MAX 1024 /* old checkpoints on one command line */
 
@@ -299,15 +300,9 @@ static const char *text_of(const json_t *o, const char *key)
 	return s ? s : "?";
 }
 
-/* Records are printed before they are verified. */
-static void print_clean(const char *s)
-{
-	for (; *s; s++)
-		putchar(isprint((unsigned char)*s) ? *s : '?');
-}
-
 static int show_item(const struct bwl_audit_item *i, void *arg)
 {
+	BWL_AUTO_FREE char *line = NULL;
 	struct show *s = arg;
 	const json_t *by;
 
@@ -321,12 +316,15 @@ static int show_item(const struct bwl_audit_item *i, void *arg)
 		return 0;
 	}
 	by = json_object_get(i->json, "by");
-	printf("%6llu  ", (unsigned long long)i->n);
-	print_clean(text_of(i->json, "time"));
-	printf("  %-10s  ", text_of(by, "program"));
-	printf("%-9s  ", text_of(i->json, "event"));
-	print_clean(text_of(i->json, "text"));
-	putchar('\n');
+	if (asprintf(&line, "%6llu  %s  %-10s  %-9s  %s", (unsigned long long)i->n,
+		     text_of(i->json, "time"), text_of(by, "program"), text_of(i->json, "event"),
+		     text_of(i->json, "text")) < 0)
+		return -ENOMEM;
+	/* records are printed before they are verified */
+	for (char *at = line; *at; at++)
+		if (!isprint((unsigned char)*at))
+			*at = '?';
+	bwl_say(30, "%s", line);
 	return 0;
 }
 

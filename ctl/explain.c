@@ -137,13 +137,15 @@ static void print_json(const struct bwl_view *v, const struct ctl_question *q, c
 
 static void print_human(char **argv, const struct ctl_answer *a, const char *todo)
 {
-	printf("%s > %s", argv[0], argv[1]);
+	char bytes[32] = "";
+
 	if (a->len)
-		printf(", %u bytes", a->len);
-	printf(": %s %s (%s)\n", bwl_reason_is_pass(a->reason) ? "passes:" : "is dropped:",
-	       bwl_reason_name(a->reason), bwl_reason_text(a->reason));
+		snprintf(bytes, sizeof(bytes), ", %u bytes", a->len);
+	bwl_say(2, "%s > %s%s: %s %s (%s)", argv[0], argv[1], bytes,
+		bwl_reason_is_pass(a->reason) ? "passes:" : "is dropped:",
+		bwl_reason_name(a->reason), bwl_reason_text(a->reason));
 	if (*todo)
-		printf("to do: %s\n", todo);
+		bwl_say(2, "to do: %s", todo);
 	putchar('\n');
 	bwl_list_end(a->steps);
 }

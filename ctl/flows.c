@@ -372,10 +372,10 @@ enum {
 };
 
 static const struct bwl_field fields[] = {
-	[F_PEER] = { "peer", "PEER", get_peer },
+	[F_PEER] = { "peer", "~PEER", get_peer },
 	[F_DIRECTION] = { "direction", "", get_direction },
-	[F_PORT] = { "port", "PORT", get_port },
-	[F_CLASS] = { "class", "CLASS", get_class },
+	[F_PORT] = { "port", "~PORT", get_port },
+	[F_CLASS] = { "class", "?CLASS", get_class },
 	[F_REASON] = { "reason", "REASON", get_reason },
 	[F_PROTOCOL] = { "ip_protocol", "IP", get_protocol },
 	[F_SOURCE] = { "source", NULL, get_source },
@@ -383,14 +383,14 @@ static const struct bwl_field fields[] = {
 	[F_DESTINATION] = { "destination", NULL, get_destination },
 	[F_DESTINATION_PORT] = { "destination_port", NULL, get_destination_port },
 	[F_QUEUE_PAIR] = { "queue_pair", NULL, get_queue_pair },
-	[F_FROM] = { NULL, "FROM", get_from },
-	[F_TO] = { NULL, "TO", get_to },
-	[F_FRAMES] = { "frames", ">FRAMES", get_frames },
-	[F_BYTES] = { "bytes", ">SEEN", get_bytes },
+	[F_FROM] = { NULL, "~FROM", get_from },
+	[F_TO] = { NULL, "~TO", get_to },
+	[F_FRAMES] = { "frames", "?>FRAMES", get_frames },
+	[F_BYTES] = { "bytes", "?>SEEN", get_bytes },
 	[F_CHARGED] = { "charged_bytes", ">CHARGED", get_charged },
 	[F_FLAGS] = { "tcp_flags", NULL, get_flags },
-	[F_FIRST] = { "since", "FIRST", get_first },
-	[F_LAST] = { "until", "LAST", get_last },
+	[F_FIRST] = { "since", "?FIRST", get_first },
+	[F_LAST] = { "until", "?LAST", get_last },
 };
 
 static const struct bwl_column flow_columns[] = {
@@ -458,12 +458,14 @@ static void print_left(const struct found *f)
 	char seen[BWL_UNIT_BUF], charged[BWL_UNIT_BUF];
 
 	if (f->nleft)
-		printf("\nnot listed: %zu flows and remainders with fewer bytes: %llu frames, %s seen, %s charged\n",
-		       f->nleft, (unsigned long long)f->left.frames,
-		       bwl_human_size((double)f->left.bytes, seen),
-		       bwl_human_size((double)f->left.charged, charged));
-	printf("\n%zu intervals; %zu of them not balanced, %zu say that something before them is missing, %zu have no flows any more (no room)\n",
-	       f->intervals, f->unbalanced, f->gaps, f->thinned);
+		bwl_say(0,
+			"\nnot listed: %zu flows and remainders with fewer bytes: %llu frames, %s seen, %s charged",
+			f->nleft, (unsigned long long)f->left.frames,
+			bwl_human_size((double)f->left.bytes, seen),
+			bwl_human_size((double)f->left.charged, charged));
+	bwl_say(0,
+		"\n%zu intervals; %zu of them not balanced, %zu say that something before them is missing, %zu have no flows any more (no room)",
+		f->intervals, f->unbalanced, f->gaps, f->thinned);
 }
 
 static void print(struct found *f, const struct ask *a, uint64_t most, bool json)

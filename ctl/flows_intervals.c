@@ -137,14 +137,14 @@ static const struct bwl_field fields[] = {
 	{ "begun_at", NULL, get_begun },
 	{ "ended_at", "ENDED", get_ended },
 	{ "balanced", "BALANCED", get_balanced },
-	{ "thinned", "THINNED", get_thinned },
+	{ "thinned", "?THINNED", get_thinned },
 	{ "peer_balanced", "PEER", get_peer_balanced },
 	{ "grew", ">GREW BY", get_grew },
-	{ "in_flows", ">FLOWS", get_flows },
-	{ "in_remainder", ">REMAINDER", get_remainder },
-	{ "in_none", ">NONE", get_none },
-	{ "why", "WHY", get_why },
-	{ "gap", "MISSING BEFORE IT", get_gap },
+	{ "in_flows", "?>FLOWS", get_flows },
+	{ "in_remainder", "?>REMAINDER", get_remainder },
+	{ "in_none", "?>NONE", get_none },
+	{ "why", "~WHY", get_why },
+	{ "gap", "GAP BEFORE", get_gap },
 	{ "sequence", NULL, get_sequence },
 };
 
@@ -260,7 +260,8 @@ static void print(const struct interval *x, size_t n, bool json, const char *pee
 
 	if (!list) {
 		if (peer)
-			puts("\nPassed as charged + refused (on arrival as charged, else as seen): flows, remainder and none are what the counter grew by");
+			bwl_say(0,
+				"\nPassed as charged + refused (on arrival as charged, else as seen): flows, remainder and none are what the counter grew by");
 		return;
 	}
 	doc = bwl_doc("flow-intervals");

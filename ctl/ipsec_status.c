@@ -96,11 +96,11 @@ static struct bwl_value get_open(const void *row)
 	X(ike, "state", "IKE")
 #define CHILD_BOTH(X)                                                                              \
 	X(child, "state", "CHILD")                                                                 \
-	X(spi_in, "spi_in", "SPI IN")                                                              \
-	X(spi_out, "spi_out", "SPI OUT")                                                           \
-	X(age, "age_s", ">AGE")                                                                    \
-	X(rekey, "rekey_in_s", ">REKEY IN")                                                        \
-	X(hard, "hard_in_s", ">HARD IN")                                                           \
+	X(spi_in, "spi_in", "?SPI IN")                                                             \
+	X(spi_out, "spi_out", "?SPI OUT")                                                          \
+	X(age, "age_s", "?>AGE")                                                                   \
+	X(rekey, "rekey_in_s", "?>REKEY IN")                                                       \
+	X(hard, "hard_in_s", "?>HARD IN")                                                          \
 	X(arrived, "arrived_bytes", ">IN")                                                         \
 	X(sent, "sent_bytes", ">OUT")                                                              \
 	X(offload, "offload", "OFFLOAD")

@@ -180,9 +180,9 @@ static void show_text(const char *dir, const struct bwl_journal *j)
 {
 	char text[64];
 
-	printf("%s: %s%s%s; %llu record%s%s%s\n", dir, bwl_journal_state_name(j->state),
-	       *j->why ? ": " : "", j->why, (unsigned long long)j->seq, CTL_S(j->seq),
-	       j->closed.stop ? "; stopped" : "", j->closed.clamp ? "; clamped" : "");
+	bwl_say(2, "%s: %s%s%s; %llu record%s%s%s", dir, bwl_journal_state_name(j->state),
+		*j->why ? ": " : "", j->why, (unsigned long long)j->seq, CTL_S(j->seq),
+		j->closed.stop ? "; stopped" : "", j->closed.clamp ? "; clamped" : "");
 	for (size_t i = 0; i < j->closed.nnames; i++)
 		printf("  revoked  %s\n", j->closed.name[i].name);
 	for (size_t i = 0; i < j->closed.live.n; i++)

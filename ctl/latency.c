@@ -71,11 +71,11 @@ UP_TO(gate, 50)
 UP_TO(gate, 99)
 
 static const struct bwl_field fields[] = {
-	{ "peer", "~PEER", get_peer },   { "shape", NULL, get_shape },
-	{ "gate", NULL, get_gate },      { NULL, ">FRAMES", get_frames },
-	{ NULL, ">SHAPED", get_waited }, { NULL, ">SHAPE 50%", get_shape50 },
-	{ NULL, ">99%", get_shape99 },   { NULL, ">GATE 50%", get_gate50 },
-	{ NULL, ">99%", get_gate99 },    { "unmatched_frames", ">UNMATCHED", get_unmatched },
+	{ "peer", "~PEER", get_peer },    { "shape", NULL, get_shape },
+	{ "gate", NULL, get_gate },       { NULL, ">FRAMES", get_frames },
+	{ NULL, "?>SHAPED", get_waited }, { NULL, ">SHAPE 50%", get_shape50 },
+	{ NULL, ">99%", get_shape99 },    { NULL, ">GATE 50%", get_gate50 },
+	{ NULL, ">99%", get_gate99 },     { "unmatched_frames", "?>UNMATCHED", get_unmatched },
 };
 
 static const struct bwl_column columns[] = {
@@ -111,8 +111,9 @@ static void print(const struct ctl *c, const struct bwl_lat_peers *l, bool on, i
 			bwl_list_add(list, &l->peer[i]);
 	rows = bwl_list_end(list);
 	if (!rows) {
-		puts(on ? "\nTimes are upper bounds, in powers of two. Shape: until the departure time; gate: from host port to uplink"
-			: "\nnot being measured: bwlimit-load upgrade --latency on");
+		bwl_say(0, "%s",
+			on ? "\nTimes are upper bounds, in powers of two. Shape: until the departure time; gate: from host port to uplink"
+			   : "\nnot being measured: bwlimit-load upgrade --latency on");
 		return;
 	}
 	doc = bwl_doc("latency");

@@ -27,16 +27,18 @@ static void show_text(const struct bwl_lease_now *l, uint64_t now)
 		puts("the policy needs no lease");
 		break;
 	case BWL_LEASE_NEVER:
-		printf("no lease since the maps were made: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)\n",
-		       most);
+		bwl_say(2,
+			"no lease since the maps were made: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)",
+			most);
 		break;
 	case BWL_LEASE_ENDED:
-		printf("ended %s: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)\n",
-		       bwl_when(l->until_ns, now, end), most);
+		bwl_say(2,
+			"ended %s: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)",
+			bwl_when(l->until_ns, now, end), most);
 		break;
 	case BWL_LEASE_LIVE:
-		printf("live: ends %s, renewed %s (at most %s)\n", bwl_when(l->until_ns, now, end),
-		       bwl_when(l->renewed_ns, now, ago), most);
+		bwl_say(2, "live: ends %s, renewed %s (at most %s)",
+			bwl_when(l->until_ns, now, end), bwl_when(l->renewed_ns, now, ago), most);
 	}
 }
 

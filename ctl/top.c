@@ -14,6 +14,19 @@ static const struct bwl_column columns[] = {
 	{ &bwl_f_left, BWL_BOTH }, { NULL, BWL_BOTH },
 };
 
+static void say_head(const struct top_look *k)
+{
+	BWL_AUTO_FREE char *head = NULL;
+	size_t len;
+	FILE *f = open_memstream(&head, &len);
+
+	if (!f)
+		return;
+	top_head(k, f);
+	fclose(f);
+	bwl_say(2, "%s", head);
+}
+
 static json_t *document(const struct top_look *k, json_t *peers)
 {
 	const struct bwl_view *v = &k->v;
@@ -39,7 +52,7 @@ static void show(struct ctl *c, const struct top_look *k, size_t most)
 	json_t *peers;
 
 	if (!c->json)
-		top_head(k, stdout);
+		say_head(k);
 	l = bwl_list_new(columns, c->json);
 	for (size_t i = 0; i < k->n && shown < most; i++) {
 		struct bwl_peer_row p;

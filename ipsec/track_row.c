@@ -45,17 +45,17 @@ static struct bwl_value offload(const struct bwl_track_row *r)
 	}                                                                                          \
 	static const struct bwl_field field_##field = { key, head, get_##field }
 
-FIELD(peer, "peer", "PEER", bwl_v_text(bwl_peer_name(r->pins, r->id, (char[BWL_NAME_LEN]){ 0 })));
+FIELD(peer, "peer", "~PEER", bwl_v_text(bwl_peer_name(r->pins, r->id, (char[BWL_NAME_LEN]){ 0 })));
 FIELD(if_id, "if_id", ">IF_ID", bwl_v_count(r->id));
 FIELD(sa_out, "sa_out", "LEAVES",
       bwl_v_both(json_boolean(leaves(r)), "%s", leaves(r) ? "yes" : bwl_track_why_name(r->v->why)));
 FIELD(sa_in, "sa_in", NULL, bwl_v_yes(r->v->flags &BWL_TUN_SA_IN));
 FIELD(sa_state, "sa_state", NULL, bwl_v_text(bwl_track_why_name(r->v->why)));
 FIELD(text, "text", NULL, bwl_v_text(bwl_track_why_text(r->v->why)));
-FIELD(spi_out, "spi_out", "OUT", spi(r->v->spi_out, leaves(r)));
-FIELD(spi_in, "spi_in", "IN", spi(r->v->spi_in, r->v->flags &BWL_TUN_SA_IN));
+FIELD(spi_out, "spi_out", "?OUT", spi(r->v->spi_out, leaves(r)));
+FIELD(spi_in, "spi_in", "?IN", spi(r->v->spi_in, r->v->flags &BWL_TUN_SA_IN));
 FIELD(offload, "offload", "OFFLOAD", offload(r));
-FIELD(overhead, "overhead_bytes", ">ADDS",
+FIELD(overhead, "overhead_bytes", "?>ADDS",
       r->v->overhead ? bwl_v_count(r->v->overhead) : bwl_v_json(json_null()));
 FIELD(beneath, "device_drops_rest", NULL, bwl_v_yes(r->v->flags &BWL_TUN_BENEATH));
 FIELD(alarm, "alarm", "ALARM", bwl_v_text(r->v->alarm ? bwl_track_why_name(r->v->alarm) : NULL));

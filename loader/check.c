@@ -2,6 +2,7 @@
 /* See check.h. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <bwl/show.h>
 #include "check.h"
 
 void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const char *todo,
@@ -24,7 +25,7 @@ void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const c
 	if (r->json)
 		return;
 	if (o != BWL_OK)
-		printf("%-4s  %s\n      %s\n", shown[o], text, todo);
+		bwl_say(6, "%-4s  %s\n      %s", shown[o], text, todo);
 	else if (!r->quiet)
-		printf("%-4s  %s\n", shown[o], text);
+		bwl_say(6, "%-4s  %s", shown[o], text);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <bwl/doc.h>
+#include <bwl/show.h>
 #include "probe.h"
 #include "probe_card.h"
 #include "probe_dpu.h"
@@ -37,13 +37,12 @@ static void say_text(const struct probe_question *q, const char *port, const str
 		     const char *without, const char *todo)
 {
 	const char *both = *a->answer && *a->error ? ": " : "";
+	bool found = *a->answer || *a->error;
 
-	printf("%s  %s%s%s", a->works ? "yes" : "no ", port ? port : "", port ? ": " : "", q->text);
-	if (*a->answer || *a->error)
-		printf(" (%s%s%s)", a->answer, both, a->error);
-	if (without)
-		printf(": %s; %s", without, todo);
-	putchar('\n');
+	bwl_say(5, "%s  %s%s%s%s%s%s%s%s%s%s%s%s", a->works ? "yes" : "no ", port ? port : "",
+		port ? ": " : "", q->text, found ? " (" : "", a->answer, both, a->error,
+		found ? ")" : "", without ? ": " : "", without ? without : "", without ? "; " : "",
+		without ? todo : "");
 }
 
 /* A port's device, or the PCI address of a DPU. */

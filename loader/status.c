@@ -6,6 +6,7 @@
 #include <bwl/clock.h>
 #include <bwl/desired.h>
 #include <bwl/model.h>
+#include <bwl/show.h>
 #include "journal/journal.h"
 #include "fallback.h"
 #include "verify.h"
@@ -173,7 +174,7 @@ static void print_program(const json_t *q)
 		       str(q, "tag") ? str(q, "tag") : "-", num(q, "link_id"),
 		       yes(q, "first") ? "" : "  NOT FIRST");
 	if (str(q, "fallback"))
-		printf("    %14s (%s)\n", "", str(q, "fallback"));
+		bwl_say(19, "    %14s (%s)", "", str(q, "fallback"));
 }
 
 static const char *link_word(const json_t *o)
@@ -194,13 +195,15 @@ static void print_desired(const json_t *o)
 	const json_t *no = json_object_get(o, "refused");
 
 	if (!strcmp(str(o, "state"), "damaged"))
-		printf("the accepted copy of the policy is damaged: after a reboot everything is "
-		       "closed; a running bwlimitd writes a new one\n");
+		bwl_say(2,
+			"the accepted copy of the policy is damaged: after a reboot everything is "
+			"closed; a running bwlimitd writes a new one");
 	if (str(no, "why"))
-		printf("refused since %s; the previously accepted policy stays in force: %s%s%.0lld%s%s\n",
-		       str(no, "since") ? str(no, "since") : "-",
-		       str(no, "file") ? str(no, "file") : "", num(no, "line") ? ":" : "",
-		       num(no, "line"), str(no, "file") ? ": " : "", str(no, "why"));
+		bwl_say(2,
+			"refused since %s; the previously accepted policy stays in force: %s%s%.0lld%s%s",
+			str(no, "since") ? str(no, "since") : "-",
+			str(no, "file") ? str(no, "file") : "", num(no, "line") ? ":" : "",
+			num(no, "line"), str(no, "file") ? ": " : "", str(no, "why"));
 }
 
 static void print_head(const json_t *o)
@@ -210,27 +213,30 @@ static void print_head(const json_t *o)
 		   *state = str(lease, "state");
 	char buf[BWL_UNIT_BUF];
 
-	printf("pins %s, room for %lld peers, %s, %s, ledger %s, attached %s ago%s\n",
-	       str(o, "pin_dir"), num(o, "max_peers"), str(o, "switch"),
-	       yes(o, "policy_in_force") ? "a policy is in force" : "no policy",
-	       ledger_text(str(o, "ledger")),
-	       bwl_human_time(json_number_value(json_object_get(o, "attached_ago_s")), buf),
-	       yes(o, "drill") ? ", DRILL" : "");
+	bwl_say(2, "pins %s, room for %lld peers, %s, %s, ledger %s, attached %s ago%s",
+		str(o, "pin_dir"), num(o, "max_peers"), str(o, "switch"),
+		yes(o, "policy_in_force") ? "a policy is in force" : "no policy",
+		ledger_text(str(o, "ledger")),
+		bwl_human_time(json_number_value(json_object_get(o, "attached_ago_s")), buf),
+		yes(o, "drill") ? ", DRILL" : "");
 	if (!strcmp(journal, "missing") || !strcmp(journal, "cut"))
-		printf("the journal of closures is %s: after a reboot everything is closed; "
-		       "bwlimit-ctl journal init\n",
-		       journal);
+		bwl_say(2,
+			"the journal of closures is %s: after a reboot everything is closed; "
+			"bwlimit-ctl journal init",
+			journal);
 	print_desired(json_object_get(o, "desired"));
 	if (!yes(o, "clock_synchronised"))
-		puts("the wall clock is not synchronised: neither signed times nor `until:` are "
-		     "trusted; chronyc tracking");
+		bwl_say(2,
+			"the wall clock is not synchronised: neither signed times nor `until:` are "
+			"trusted; chronyc tracking");
 	if (state && strcmp(state, "live"))
-		printf("%s: every grant is at its floor until bwlimit-ctl lease renew\n",
-		       strcmp(state, "never") ? "the lease has ended"
-					      : "no lease was given since the maps were made");
+		bwl_say(2, "%s: every grant is at its floor until bwlimit-ctl lease renew",
+			strcmp(state, "never") ? "the lease has ended"
+					       : "no lease was given since the maps were made");
 	else if (state)
-		printf("the lease ends in %s\n",
-		       bwl_human_time(json_number_value(json_object_get(lease, "ends_in_s")), buf));
+		bwl_say(2, "the lease ends in %s",
+			bwl_human_time(json_number_value(json_object_get(lease, "ends_in_s")),
+				       buf));
 }
 
 static void print_text(const json_t *o)

@@ -152,7 +152,7 @@ static const struct fleet_column columns[] = {
 	{ "phase", "IS" },
 	{ "percent", ">PER CENT" },
 	{ "stage_since", "SINCE" },
-	{ "judged_count", ">JUDGED" },
+	{ "judged_count", "?>JUDGED" },
 	{ "unwell_count", ">UNWELL" },
 	{ "why", "WHY" },
 	{ NULL, NULL },

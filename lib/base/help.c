@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 #include "bwl/help.h"
+#include "bwl/text.h"
 
 #define ITEM 4 /* a line that is indented by more goes on with what is above it */
 #define HANG 4 /* what follows a broken usage or command is indented by so much more */
@@ -31,16 +32,6 @@ static const char *end_of(const char *line)
 	return line + strcspn(line, "\n");
 }
 
-/* In characters of UTF-8. */
-static size_t width_of(const char *s, const char *end)
-{
-	size_t n = 0;
-
-	for (; s < end; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
-
 /* What is said of an item, after two spaces or more; or the line's own text. */
 static const char *text_of(const char *line)
 {
@@ -54,7 +45,7 @@ static const char *text_of(const char *line)
 
 static size_t column_of(const char *line)
 {
-	return width_of(line, text_of(line));
+	return bwl_text_width(line, text_of(line));
 }
 
 /* Where what is said of an item goes on: below its begin, or in the column of the items above. */
@@ -135,15 +126,15 @@ static void wrap(const char *s, const char *end, size_t column, size_t hang, enu
 {
 	size_t most = BWL_HELP_COLUMNS, begin = column;
 
-	if (part == COMMANDS && column + width_of(s, end) > most)
+	if (part == COMMANDS && column + bwl_text_width(s, end) > most)
 		most -= 2; /* the backslash */
 	while (s < end) {
 		const char *stop = unit_end(s, end, part);
-		size_t width = width_of(s, stop);
+		size_t width = bwl_text_width(s, stop);
 
 		if (hang + width > most && part == USAGE) { /* a bracket of several lines */
 			stop = unit_end(s, end, TEXT);
-			width = width_of(s, stop);
+			width = bwl_text_width(s, stop);
 		}
 		if (column > begin && column + 1 + width > most) {
 			fprintf(f, "%s\n%*s", part == COMMANDS ? " \\" : "", (int)hang, "");

@@ -6,9 +6,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "bwl/show.h"
+#include "bwl/text.h"
 
 #define MAX_COLUMNS 16
-#define LEAST_NAME 7  /* characters that a name keeps, one of them the … */
+#define GOOD_NAME 15  /* characters that a name keeps before another column is left out */
+#define LEAST_NAME 7  /* and after that; one of them the … */
 #define LEAST_TEXT 24 /* a narrower last column begins on a line of its own */
 #define INDENT 4
 
@@ -40,28 +42,9 @@ static const char *head_text(const char *head)
 	return head + (*head == BWL_RIGHT || *head == BWL_NAMES);
 }
 
-static bool begins_character(char c)
-{
-	return ((unsigned char)c & 0xc0) != 0x80;
-}
-
-/* In characters of UTF-8. */
 static size_t width_of(const char *s)
 {
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += begins_character(*s);
-	return n;
-}
-
-/* The position after n characters. */
-static const char *after(const char *s, size_t n)
-{
-	for (; *s; s++)
-		if (begins_character(*s) && !n--)
-			break;
-	return s;
+	return bwl_text_width(s, NULL);
 }
 
 size_t bwl_columns_of(FILE *f)
@@ -75,6 +58,28 @@ size_t bwl_columns_of(FILE *f)
 	if (n > 0)
 		return (size_t)n;
 	return !ioctl(fileno(f), TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : SIZE_MAX;
+}
+
+void bwl_say(size_t hang, const char *fmt, ...)
+{
+	size_t most = bwl_columns_of(stdout);
+	char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		no_memory(NULL);
+	va_end(ap);
+	if (most < 2 * hang)
+		most = 2 * hang;
+	for (char *line = text, *end; *line; line = end) {
+		end = strchrnul(line, '\n');
+		if (*end)
+			*end++ = '\0';
+		bwl_text_put(line, most, most - hang, hang, stdout);
+		putchar('\n');
+	}
+	free(text);
 }
 
 struct bwl_table *bwl_table_new(const char *const *heads)
@@ -118,24 +123,8 @@ static void put_name(const char *s, size_t most, FILE *f)
 	if (n <= most)
 		fputs(s, f);
 	else
-		fprintf(f, "%.*s…%s", (int)(after(s, head) - s), s, after(s, n - tail));
-}
-
-/* Text of any length in lines of that many characters, broken between words. */
-static void put_text(const char *s, size_t most, size_t indent, FILE *f)
-{
-	while (width_of(s) > most) {
-		const char *end = after(s, most), *cut = end;
-
-		while (cut > s && *cut != ' ')
-			cut--;
-		if (cut == s)
-			cut = end; /* a word that is longer than the line */
-		fprintf(f, "%.*s\n", (int)(cut - s), s);
-		pad(indent, f);
-		s = *cut == ' ' ? cut + 1 : cut;
-	}
-	fputs(s, f);
+		fprintf(f, "%.*s…%s", (int)(bwl_text_after(s, head) - s), s,
+			bwl_text_after(s, n - tail));
 }
 
 #define LEFT_OUT SIZE_MAX
@@ -161,29 +150,33 @@ static size_t least(const struct bwl_table *t, const size_t *width)
 {
 	size_t last = t->columns - 1, n = width[last];
 
+	if (n == LEFT_OUT)
+		return width_before(width, last) - 2;
 	return width_before(width, last) + (is_text(t, last) && n > LEAST_TEXT ? LEAST_TEXT : n);
 }
 
-/*
- * Shortens the widest name that can still be shortened; otherwise leaves out the rightmost column
- * that may be.
- */
-static bool give_way(const struct bwl_table *t, size_t *width)
+/* Shortens the widest name that is longer than that. */
+static bool shorten(const struct bwl_table *t, size_t *width, size_t most)
 {
 	size_t widest = t->columns;
 
 	for (size_t i = 0; i < t->columns; i++)
-		if (kind_of(t->heads[i]) == BWL_NAMES && width[i] > LEAST_NAME &&
+		if (kind_of(t->heads[i]) == BWL_NAMES && width[i] != LEFT_OUT && width[i] > most &&
 		    width[i] > width_of(head_text(t->heads[i])) &&
 		    (widest == t->columns || width[i] > width[widest]))
 			widest = i;
-	if (widest < t->columns) {
-		width[widest]--;
-		return true;
-	}
+	if (widest == t->columns)
+		return false;
+	width[widest]--;
+	return true;
+}
+
+/* Leaves out the rightmost column that may be; names get their room back. */
+static bool leave_out(const struct bwl_table *t, size_t *width)
+{
 	for (size_t i = t->columns; i--;) {
 		if (*t->heads[i] == BWL_SPARE && width[i] != LEFT_OUT) {
-			memcpy(width, t->width, i * sizeof(*width)); /* names get their room back */
+			memcpy(width, t->width, i * sizeof(*width));
 			width[i] = LEFT_OUT;
 			return true;
 		}
@@ -196,8 +189,10 @@ static void fit(const struct bwl_table *t, size_t most, size_t *width)
 	memcpy(width, t->width, sizeof(t->width));
 	if (width_before(width, t->columns) - 2 <= most)
 		return;
-	while (least(t, width) > most && give_way(t, width))
-		;
+	while (least(t, width) > most)
+		if (!shorten(t, width, GOOD_NAME) && !leave_out(t, width) &&
+		    !shorten(t, width, LEAST_NAME))
+			return;
 }
 
 /* The last column, a text: beside the others, or below them if there is no room. */
@@ -206,10 +201,10 @@ static void put_last(const char *text, size_t at, size_t most, FILE *f)
 	if (at + width_of(text) > most && at + LEAST_TEXT > most) {
 		fputc('\n', f);
 		pad(INDENT, f);
-		put_text(text, most - INDENT, INDENT, f);
+		bwl_text_put(text, most - INDENT, most - INDENT, INDENT, f);
 	} else {
 		pad(at ? 2 : 0, f);
-		put_text(text, most - at, at, f);
+		bwl_text_put(text, most - at, most - at, at, f);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <arpa/inet.h>
 #include "bwl/show.h"
+#include "bwl/text.h"
 #include "test.h"
 
 static void assert_json(json_t *o, const char *want)
@@ -200,6 +201,38 @@ static void a_last_column_of_text_is_wrapped_between_words(void **state)
 	free(s);
 }
 
+static void a_name_of_15_characters_is_worth_more_than_a_column_that_can_be_spared(void **state)
+{
+	static const char *const heads[] = { "~NAME", "~TO", "?>BURST", "?SINCE", NULL };
+	char *s = PRINTED(heads, 42, "log-collector-7", "fd00:103::1234:5678:9abc:def0", "64kb",
+			  "10:00");
+
+	(void)state;
+	assert_string_equal(s, "NAME             TO                  BURST\n"
+			       "log-collector-7  fd00:103:…abc:def0   64kb\n");
+	free(s);
+	s = PRINTED(heads, 38, "log-collector-7", "fd00:103::1234:5678:9abc:def0", "64kb", "10:00");
+	assert_string_equal(s, "NAME             TO\n"
+			       "log-collector-7  fd00:103::…:9abc:def0\n");
+	free(s);
+}
+
+static void text_goes_on_below_its_begin(void **state)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	(void)state;
+	bwl_text_put("ok    größe of everything that is there", 16, 10, 6, f);
+	fclose(f);
+	assert_string_equal(text, "ok    größe of\n"
+				  "      everything\n"
+				  "      that is\n"
+				  "      there");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +246,9 @@ int main(void)
 		cmocka_unit_test(a_list_for_people_is_a_table_of_the_same),
 		cmocka_unit_test(names_are_shortened_where_a_terminal_is_narrow_and_numbers_never),
 		cmocka_unit_test(a_column_that_can_be_spared_goes_before_numbers_are_cut),
+		cmocka_unit_test(
+			a_name_of_15_characters_is_worth_more_than_a_column_that_can_be_spared),
+		cmocka_unit_test(text_goes_on_below_its_begin),
 		cmocka_unit_test(a_last_column_of_text_is_wrapped_between_words),
 	};
 

@@ -67,6 +67,12 @@ void bwl_list_add(struct bwl_list *l, const void *row);
 /* Returns the array, or prints the table on stdout and returns NULL. Frees the list. */
 json_t *bwl_list_end(struct bwl_list *l);
 
+/*
+ * Lines on stdout; the newline at the end may be left out. In a terminal, a line longer than its
+ * width goes on in the next one, indented by `hang`.
+ */
+void bwl_say(size_t hang, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* A table only. */
 struct bwl_table;
 struct bwl_table *bwl_table_new(const char *const *heads); /* ends with NULL; at most 16 */
