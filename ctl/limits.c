@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Prints the limits of a peer after a command has changed them. */
 #include <stdio.h>
+#include "bwl/cleanup.h"
 #include "ctl.h"
 
 static void say(const struct bwl_peer_row *row)
@@ -14,17 +15,33 @@ static void say(const struct bwl_peer_row *row)
 		{ ", expires", &bwl_f_expires },
 	};
 
-	printf("  now");
+	const struct bwl_peer *body = row->body;
+	enum bwl_standing now = bwl_standing(row->v, row->id, body);
+	uint64_t accept = bwl_rate_decode(&body->accept);
+	BWL_AUTO_FREE char *text = NULL;
+	char rate[BWL_UNIT_BUF];
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return;
+	fputs("  now", f);
+	if (now != BWL_STAND_LIVE)
+		fprintf(f, " %s, with", bwl_standing_name(now));
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
 		struct bwl_value v;
 
 		if (limits[i].field == &bwl_f_left && !row->left.has_volume)
 			continue;
 		v = limits[i].field->get(row);
-		printf("%s%s %s", i ? "" : " ", limits[i].what, v.text);
+		fprintf(f, "%s%s %s", i ? "" : " ", limits[i].what, v.text);
 		json_decref(v.json);
 	}
-	putchar('\n');
+	/* that of the grant, unless it was named */
+	if (body->meta.flags & BWL_PEER_ACCEPT && accept != bwl_rate_decode(&body->grant.rate))
+		fprintf(f, ", accept %s", bwl_format_rate(accept, rate));
+	fclose(f);
+	bwl_say(4, "%s", text);
 }
 
 /* A volume counts from the first byte on: a new one may already be spent. */

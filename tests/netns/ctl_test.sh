@@ -230,6 +230,16 @@ check "a rate in bytes a second is taken" exits 0 grant d1 rate 1mbps for 1h rea
 check "with a warning that it is eight times the bits" says '1mbps means bytes a second, as in tc: 8mbit; for bits write 1mbit'
 check "peer set says what holds now, too" exits 0 peer set d1 rate 3mbit
 check "without what the peer has not" says '^  now rate 3mbit, '
+check "how much may arrive, too, if that is not the grant's rate" exits 0 peer set d1 accept 2mbit
+check "after what may leave" says '^  now rate 3mbit, .*, accept 2mbit$'
+for set in 'peer set d1 rate' 'peer set d1 accept' 'zone set external rate' "peer add d9 10.109.0.0/24 path clear via $LAB_VIA4 rate"; do
+	read -ra set <<<"$set 40mbps"
+	check "${set[*]} is taken" exits 0 "${set[@]}"
+	check "with the same warning" says '40mbps means bytes a second, as in tc: 320mbit; for bits write 40mbit'
+done
+quiet peer del d9
+quiet zone set external rate 400mbit
+quiet peer set d1 rate 3mbit accept 3mbit
 check "it ends" sh -c "'$CTL' grant list | grep -q '^d1 .*in [0-9]'"
 check "a grant without an end says so" sh -c "'$CTL' grant d1 reason x 2>/dev/null | grep -q 'never expires'"
 check "volume +1gb adds to it" exits 0 grant d1 volume +1gb reason more
@@ -243,6 +253,7 @@ check "the list says revoked" is revoked grants.0.state grant list
 quiet policy apply "$B"
 check "it survives another policy" is revoked grants.0.state grant list
 quiet peer set d1 rate 9mbit
+check "peer set of a revoked one says so" says '^  now revoked, with rate 9mbit, '
 check "it survives peer set" is revoked grants.0.state grant list
 quiet peer del d1
 quiet peer add d1 10.101.0.0/24 rate 10mbit path clear via $LAB_VIA4
@@ -296,6 +307,31 @@ if command -v script >/dev/null; then
 	check "with --yes it does not ask" is live state peer show d2
 fi
 for p in d1 d2; do quiet grant $p reason again; done
+
+# Standard output is the answer: it may be sent to a file. What is said beside it is not there.
+apart() { # pattern of every line of standard output, pattern of standard error, arguments…
+	"$CTL" "${@:3}" >"$LAB_TMP/out" 2>"$LAB_TMP/err" </dev/null || { note "$(cat "$LAB_TMP/err")"; return 1; }
+	if [[ ! -s $LAB_TMP/out ]] || grep -qvE -- "$1" "$LAB_TMP/out" || ! grep -qE -- "$2" <<<"$(<"$LAB_TMP/err")"; then
+		note "stdout:" "$(head -4 "$LAB_TMP/out")" "stderr:" "$(head -4 "$LAB_TMP/err")"
+		return 1
+	fi
+}
+check "grant: the limits; its record and a warning are apart" apart '^(d1: granted for 1h|  now rate 24mbit, .*)$' \
+	'warning: 3mbps means' grant d1 rate 3mbps for 1h reason apart
+check "peer set likewise" apart '^(d1: changed|  now rate 10mbit, .*)$' '^bwlimit-ctl: peer set d1' peer set d1 rate 10mbit
+check "metrics: what Prometheus reads" apart '^(# (HELP|TYPE) bwlimit_|bwlimit_)' '^$' metrics
+check "audit init: the key" env BWLIMIT_AUDIT_DIR="$LAB_TMP/apart" bash -c \
+	'said=$("$0" audit init --origin bwlimit/lab 2>"$1") && [[ $said =~ ^bwlimit/lab\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+$ ]] && grep -q "audit init" "$1"' "$CTL" "$LAB_TMP/err"
+
+# A file that is not there is said to be missing.
+missing() { exits 1 "$@" && says 'No such file or directory'; }
+key=$LAB_TMP/none.pem
+check "a key to show that is not there" missing key show "$key"
+check "one to sign with" missing policy sign "$A" --key "$key" --fleet lab --number 1 --for 1d
+check "the log's public key" missing audit verify --dir "$LAB_TMP/apart" --key "$LAB_TMP/none.pub"
+check "a CA" missing pki issue tray-1 --ca "$LAB_TMP/none"
+quiet key new "$LAB_TMP/person.pem" && quiet policy sign "$A" --key "$LAB_TMP/person.pem" --fleet lab --number 1 --for 1d --out "$LAB_TMP/a.signed"
+check "a root" missing policy verify "$LAB_TMP/a.signed" --root "$LAB_TMP/none"
 
 # --confirm.
 quiet policy apply "$A"

@@ -96,6 +96,11 @@ check "the policies in the kernel are bound to the peer's id in the pins" \
 	test "$(in_ns a ip xfrm policy | sed -n 's/.*if_id //p' | sort -u)" = 0x2
 check "status shows it in words" works ipsec status --vici "$A/vici"
 check "with its state" says 'tray.3.*ESTABLISHED'
+at80() {
+	COLUMNS=80 LC_ALL=C.UTF-8 script -qec "$CTL ipsec status --vici $A/vici" /dev/null </dev/null >"$LAB_TMP/wide"
+	grep -q 'tray.3.*ESTABLISHED' "$LAB_TMP/wide" && [[ $(LC_ALL=C.UTF-8 wc -L <"$LAB_TMP/wide") -le 80 ]] || { note "$(cat "$LAB_TMP/wide")"; return 1; }
+}
+check "within 80 columns of a terminal" at80
 charon_mark a
 check "the IKE_SA is rekeyed" works ipsec rekey tray.3 --ike --vici "$A/vici" --json
 check "which is said in a document" is_document ipsec-rekey
