@@ -43,58 +43,44 @@ void bwl_ipsec_defaults(struct bwl_pol_ipsec *x)
 	bwl_keys_defaults(keys, x);
 }
 
-int bwl_conv_ipsec(struct bwl_conv *c, const struct bwl_text_node_ipsec *t)
+void bwl_conv_ipsec(struct bwl_conv *c, const struct bwl_text_node_ipsec *t)
 {
 	unsigned back = bwl_conv_down(c, "ipsec");
-	int r = t ? bwl_conv_keys(c, keys, t, &c->p->ipsec) : 0;
 
-	if (!r)
-		c->w.n = back;
-	return r;
+	if (t)
+		bwl_conv_keys(c, keys, t, &c->p->ipsec);
+	c->w.n = back;
 }
 
-static int take(struct bwl_conv *c, const char *s, char **ret)
+void bwl_conv_peer_ipsec(const struct bwl_text_ipsec *t, struct bwl_pol_peer *x)
 {
-	if (s && !(*ret = strdup(s)))
-		return bwl_fail(c->e, ENOMEM, "out of memory");
-	return 0;
+	x->ipsec_id = t->id ? bwl_must(strdup(t->id)) : NULL;
+	x->ipsec_ppk = t->ppk ? bwl_must(strdup(t->ppk)) : NULL;
 }
 
-int bwl_conv_peer_ipsec(struct bwl_conv *c, const struct bwl_text_ipsec *t, struct bwl_pol_peer *x)
-{
-	int r = take(c, t->id, &x->ipsec_id);
-
-	return r ? r : take(c, t->ppk, &x->ipsec_ppk);
-}
-
-int bwl_check_ipsec(struct bwl_check *c)
+void bwl_check_ipsec(struct bwl_check *c)
 {
 	struct bwl_pol_ipsec *x = &c->p->ipsec;
-	int r = bwl_check_keys(c, keys, "ipsec", x);
 
-	if (r)
-		return r;
+	bwl_check_keys(c, keys, "ipsec", x);
 	bwl_check_at(c, "ipsec", SIZE_MAX, "hard", 0);
-	if (x->hard_ns <= x->rekey_ns)
-		return bwl_fail(
-			c->e, EINVAL,
+	if (x->hard_ns <= x->rekey_ns && bwl_sure(c->rep, "ipsec/rekey/"))
+		BWL_BAD(c, EINVAL,
 			"ipsec: hard must be longer than rekey, or an SA ends before its successor exists");
-	return 0;
 }
 
-int bwl_check_peer_ipsec(struct bwl_check *c, size_t i, const char *who)
+void bwl_check_peer_ipsec(struct bwl_check *c, size_t i, const char *who)
 {
 	struct bwl_pol_peer *x = &c->p->peers[i];
 
+	bwl_check_peer_at(c, i, "ipsec", "id");
 	if (x->ipsec_id && !bwl_check_id(x->ipsec_id))
-		return bwl_fail(c->e, EINVAL,
-				"%s: ipsec id '%.64s' is not an identity: " BWL_ID_DOMAIN, who,
-				x->ipsec_id);
+		BWL_BAD(c, EINVAL, "%s: ipsec id '%.64s' is not an identity: " BWL_ID_DOMAIN, who,
+			x->ipsec_id);
+	bwl_check_peer_at(c, i, "ipsec", "ppk");
 	if (x->ipsec_ppk && !bwl_check_name(x->ipsec_ppk, sizeof(c->p->ipsec.ppk) - 1))
-		return bwl_fail(c->e, EINVAL,
-				"%s: ipsec ppk '%.64s' is not a name: " BWL_PPK_DOMAIN, who,
-				x->ipsec_ppk);
-	return 0;
+		BWL_BAD(c, EINVAL, "%s: ipsec ppk '%.64s' is not a name: " BWL_PPK_DOMAIN, who,
+			x->ipsec_ppk);
 }
 
 void bwl_ipsec_dump(const struct bwl_policy *p, FILE *f)

@@ -151,21 +151,16 @@ void bwl_keys_defaults(const struct bwl_key *k, void *x)
 			parse(k, k->standard, x, NULL);
 }
 
-int bwl_conv_keys(struct bwl_conv *c, const struct bwl_key *k, const void *text, void *x)
+void bwl_conv_keys(struct bwl_conv *c, const struct bwl_key *k, const void *text, void *x)
 {
 	unsigned back = c->w.n;
 	const char *s;
-	int r;
 
 	for (; k->name; k++) {
 		memcpy(&s, (const char *)text + k->text, sizeof(s));
-		if (!s)
-			continue;
 		bwl_conv_down(c, k->name);
-		if ((r = bwl_conv_next(c, parse(k, s, x, c->e), back)))
-			return r;
+		bwl_conv_ok(c, s ? parse(k, s, x, c->e) : 0, back);
 	}
-	return 0;
 }
 
 bool bwl_check_id(const char *s)
@@ -199,11 +194,10 @@ static int check_text(struct bwl_check *c, const struct bwl_key *k, const char *
 	return 0;
 }
 
-int bwl_check_keys(struct bwl_check *c, const struct bwl_key *k, const char *section, void *x)
+void bwl_check_keys(struct bwl_check *c, const struct bwl_key *k, const char *section, void *x)
 {
 	char in[32] = "", buf[128];
 	uint64_t v;
-	int r;
 
 	if (section)
 		snprintf(in, sizeof(in), "%s: ", section);
@@ -213,15 +207,10 @@ int bwl_check_keys(struct bwl_check *c, const struct bwl_key *k, const char *sec
 		bwl_check_at(c, section ? section : k->name, SIZE_MAX, section ? k->name : NULL, 0);
 		v = is_text(k) ? 0 : value_of(k, x);
 		if (is_text(k))
-			r = check_text(c, k, in, (char *)x + k->at);
-		else if (in_range(k, v) || (!v && (k->words || k->zero_is_none)))
-			r = 0;
-		else
-			r = bwl_fail(c->e, ERANGE, "%s%s: %s", in, k->name, domain(k, buf));
-		if (r)
-			return r;
+			bwl_check_tell(c, check_text(c, k, in, (char *)x + k->at));
+		else if (!in_range(k, v) && (v || !(k->words || k->zero_is_none)))
+			BWL_BAD(c, ERANGE, "%s%s: %s", in, k->name, domain(k, buf));
 	}
-	return 0;
 }
 
 static void put_value(FILE *f, const struct bwl_key *k, const void *x)

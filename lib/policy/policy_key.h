@@ -47,9 +47,9 @@ struct bwl_key {
 extern const struct bwl_key bwl_top_keys[], bwl_zone_keys[], bwl_peer_keys[];
 
 void bwl_keys_defaults(const struct bwl_key *keys, void *x);
-int bwl_conv_keys(struct bwl_conv *c, const struct bwl_key *keys, const void *text, void *x);
+void bwl_conv_keys(struct bwl_conv *c, const struct bwl_key *keys, const void *text, void *x);
 /* section: the mapping of these keys ("ipsec"); NULL: the top level. */
-int bwl_check_keys(struct bwl_check *c, const struct bwl_key *keys, const char *section, void *x);
+void bwl_check_keys(struct bwl_check *c, const struct bwl_key *keys, const char *section, void *x);
 /*
  * Writes what is not the default, as "KEY: VALUE\n" each after indent; section goes before the
  * first.

@@ -24,6 +24,21 @@ static unsigned line_of(const struct bwl_policy *p, const struct bwl_pfx_entry *
 	return x->what == SOURCE ? p->ports[x->owner].line : p->peers[x->owner].line;
 }
 
+static void at(struct bwl_check *o, const struct bwl_pfx_entry *x)
+{
+	bool source = x->what == SOURCE;
+
+	bwl_check_at(o, source ? "host_ports" : "peers", x->owner,
+		     source              ? "sources"
+		     : x->what == REMOTE ? "ipsec"
+					 : "addresses",
+		     line_of(o->p, x));
+	if (x->what == REMOTE)
+		bwl_place_key(&o->w, "remote");
+	else
+		bwl_place_index(&o->w, x->item);
+}
+
 static int overlap_error(struct bwl_check *o, const struct bwl_pfx_entry *outer,
 			 const struct bwl_pfx_entry *inner)
 {
@@ -31,11 +46,6 @@ static int overlap_error(struct bwl_check *o, const struct bwl_pfx_entry *outer,
 	char a[64], b[64];
 	unsigned line = line_of(p, outer);
 
-	o->w->n = 0;
-	bwl_place_key(o->w, inner->what == SOURCE ? "host_ports" : "peers");
-	bwl_place_index(o->w, inner->owner);
-	bwl_place_key(o->w, inner->what == SOURCE ? "sources" : "addresses");
-	bwl_place_index(o->w, inner->item);
 	bwl_fail(o->e, EEXIST, "%s %s: %s overlaps %s of %s %s%s",
 		 inner->what == SOURCE ? "host port" : "peer", name_of(p, inner),
 		 bwl_pfx_format(prefix_of(p, inner), a, sizeof(a)),
@@ -44,8 +54,6 @@ static int overlap_error(struct bwl_check *o, const struct bwl_pfx_entry *outer,
 		 outer->what == SOURCE && inner->what != SOURCE
 			 ? ": a host may not send as one of its destinations"
 			 : "");
-	if (o->e)
-		o->e->line = line_of(p, inner);
 	return line ? bwl_hint(o->e, "the other one is in line %u", line) : -EEXIST;
 }
 
@@ -56,23 +64,16 @@ static int remote_error(struct bwl_check *o, const struct bwl_pfx_entry *outer,
 	const struct bwl_policy *p = o->p;
 	char b[64];
 
-	o->w->n = 0;
-	bwl_place_key(o->w, "peers");
-	bwl_place_index(o->w, inner->owner);
-	bwl_place_key(o->w, "ipsec");
 	if (outer->what == REMOTE)
-		bwl_fail(o->e, EEXIST,
-			 "peer %s: ipsec remote %s is also that of peer %s: each DPU is one peer",
-			 name_of(p, inner), p->peers[inner->owner].ipsec_remote, name_of(p, outer));
-	else
-		bwl_fail(o->e, EEXIST,
-			 "peer %s: ipsec remote %s is within %s of %s %s: no host may send there",
-			 name_of(p, inner), p->peers[inner->owner].ipsec_remote,
-			 bwl_pfx_format(prefix_of(p, outer), b, sizeof(b)),
-			 outer->what == SOURCE ? "host port" : "peer", name_of(p, outer));
-	if (o->e)
-		o->e->line = line_of(p, inner);
-	return -EEXIST;
+		return bwl_fail(
+			o->e, EEXIST,
+			"peer %s: ipsec remote %s is also that of peer %s: each DPU is one peer",
+			name_of(p, inner), p->peers[inner->owner].ipsec_remote, name_of(p, outer));
+	return bwl_fail(o->e, EEXIST,
+			"peer %s: ipsec remote %s is within %s of %s %s: no host may send there",
+			name_of(p, inner), p->peers[inner->owner].ipsec_remote,
+			bwl_pfx_format(prefix_of(p, outer), b, sizeof(b)),
+			outer->what == SOURCE ? "host port" : "peer", name_of(p, outer));
 }
 
 static int judge_one(struct bwl_check *o, struct bwl_pfx_open *outer,
@@ -100,9 +101,27 @@ static int judge_one(struct bwl_check *o, struct bwl_pfx_open *outer,
 	return 0;
 }
 
+/* A prefix that was refused overlaps nothing, and a peer without a name may be `self`. */
+static bool is_sure(const struct bwl_check *o, const struct bwl_pfx_entry *outer,
+		    const struct bwl_pfx_entry *inner)
+{
+	if (outer->what == SOURCE)
+		return bwl_sure(o->rep, "host_ports/%u/sources/%u/", outer->owner, outer->item);
+	if (outer->what == REMOTE)
+		return bwl_sure(o->rep, "peers/%u/ipsec/remote/", outer->owner);
+	return bwl_sure(o->rep, "peers/%u/addresses/%u/", outer->owner, outer->item) &&
+	       (inner->what != REMOTE || bwl_sure(o->rep, "peers/%u/name/", outer->owner));
+}
+
 static int judge(void *arg, struct bwl_pfx_open *outer, const struct bwl_pfx_entry *inner)
 {
-	return bwl_check_next(arg, judge_one(arg, outer, inner));
+	struct bwl_check *o = arg;
+	int r = judge_one(o, outer, inner);
+
+	at(o, inner);
+	if (r && is_sure(o, outer->x, inner))
+		bwl_check_tell(o, r);
+	return o->rep->r;
 }
 
 /* One warning per enclosing prefix, however many prefixes it contains. */
@@ -123,31 +142,33 @@ static void leave(void *arg, const struct bwl_pfx_open *outer)
 			name_of(o->p, outer->first), more);
 }
 
-int bwl_policy_check_overlaps(struct bwl_check *c)
+void bwl_policy_check_overlaps(struct bwl_check *c)
 {
 	const struct bwl_policy *p = c->p;
 	struct bwl_pfx remote;
 	size_t n = 0, k = 0;
 	struct bwl_pfx_entry *list;
-	int r;
 
 	for (size_t i = 0; i < p->nports; i++)
 		n += p->ports[i].nsources;
 	for (size_t i = 0; i < p->npeers; i++)
 		n += p->peers[i].naddresses + 1;
 	list = malloc((n ? n : 1) * sizeof(*list));
-	if (!list)
-		return bwl_fail(c->e, ENOMEM, "out of memory");
+	if (!list) {
+		BWL_BAD(c, ENOMEM, "out of memory");
+		return;
+	}
 	for (size_t i = 0; i < p->nports; i++)
 		for (size_t j = 0; j < p->ports[i].nsources; j++)
-			list[k++] = bwl_pfx_entry(&p->ports[i].sources[j], i, j, SOURCE);
+			if (p->ports[i].sources[j].family)
+				list[k++] = bwl_pfx_entry(&p->ports[i].sources[j], i, j, SOURCE);
 	for (size_t i = 0; i < p->npeers; i++) {
 		for (size_t j = 0; j < p->peers[i].naddresses; j++)
-			list[k++] = bwl_pfx_entry(&p->peers[i].addresses[j], i, j, ADDRESS);
+			if (p->peers[i].addresses[j].family)
+				list[k++] = bwl_pfx_entry(&p->peers[i].addresses[j], i, j, ADDRESS);
 		if (!bwl_pfx_parse(p->peers[i].ipsec_remote, &remote, NULL))
 			list[k++] = bwl_pfx_entry(&remote, i, 0, REMOTE);
 	}
-	r = bwl_pfx_walk(list, k, judge, leave, c);
+	bwl_pfx_walk(list, k, judge, leave, c);
 	free(list);
-	return r;
 }

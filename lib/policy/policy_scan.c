@@ -43,11 +43,23 @@ struct collect {
 	struct bwl_err *e;
 };
 
-static int fail_node(struct bwl_err *e, const struct bwl_node *n, const char *text)
+int bwl_prescan_name(bool zone, const char *s, size_t n, struct bwl_err *e)
 {
-	int r = bwl_fail(e, EINVAL, "%s", text);
+	if (zone && n >= BWL_MAX_ZONES - 1)
+		return bwl_fail(e, EINVAL, "more than %d zones", BWL_MAX_ZONES - 1);
+	if (zone && strlen(s) >= BWL_NAME_LEN)
+		return bwl_fail(e, EINVAL, "the name of a zone has at most 31 characters");
+	if (!zone && strlen(s) >= 16)
+		return bwl_fail(e, EINVAL, "the name of a device has at most 15 characters");
+	if (!zone && n >= BWL_MAX_PORTS)
+		return bwl_fail(e, EINVAL, "ports: more than %d different host ports",
+				BWL_MAX_PORTS);
+	return 0;
+}
 
-	if (e) {
+static int fail_node(struct bwl_err *e, const struct bwl_node *n, int r)
+{
+	if (r && e) {
 		e->line = n->line;
 		e->column = n->column;
 	}
@@ -56,12 +68,11 @@ static int fail_node(struct bwl_err *e, const struct bwl_node *n, const char *te
 
 static int add_zone(struct collect *c, const struct bwl_node *n)
 {
+	int r = bwl_prescan_name(true, n->scalar, c->s->nzones, c->e);
 	char(*z)[BWL_NAME_LEN];
 
-	if (c->s->nzones == BWL_MAX_ZONES - 1)
-		return fail_node(c->e, n, "more than 255 zones");
-	if (strlen(n->scalar) >= BWL_NAME_LEN)
-		return fail_node(c->e, n, "the name of a zone has at most 31 characters");
+	if (r)
+		return fail_node(c->e, n, r);
 	z = realloc(c->s->zones, (c->s->nzones + 1) * sizeof(*z));
 	if (!z)
 		return bwl_fail(c->e, ENOMEM, "out of memory");
@@ -74,14 +85,14 @@ static int add_port(struct collect *c, const struct bwl_node *n)
 {
 	struct bwl_prescan *s = c->s;
 	size_t i;
+	int r;
 
 	for (i = 0; i < s->nports; i++)
 		if (!strcmp(s->ports[i], n->scalar))
 			return 0;
-	if (strlen(n->scalar) >= sizeof(*s->ports))
-		return fail_node(c->e, n, "the name of a device has at most 15 characters");
-	if (s->nports == BWL_MAX_PORTS)
-		return fail_node(c->e, n, "ports: more than 64 different host ports");
+	r = bwl_prescan_name(false, n->scalar, s->nports, c->e);
+	if (r)
+		return fail_node(c->e, n, r);
 	if (!s->ports)
 		s->ports = calloc(BWL_MAX_PORTS, sizeof(*s->ports));
 	if (!s->ports)

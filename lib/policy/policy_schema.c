@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "policy_conv.h"
+#include "policy_schema.h"
 
 #define OPT (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
 #define TEXT(S, key, member, T, fields)                                                            \
@@ -52,11 +52,15 @@ FIELDS(port, BWL_PORT_KEYS(FIELD, bwl_text_port));
 VALUE(port);
 FIELDS(service, BWL_SERVICE_KEYS(FIELD, bwl_text_service));
 VALUE(service);
-#define no_fields NULL
+FIELDS(zones, MAP(bwl_text_zones, "*", limit[0], , zone));
+FIELDS(tenants, MAP(bwl_text_tenants, "*", limit[0], , limit));
 FIELDS(peer, BWL_PEER_KEYS(FIELD, bwl_text_peer));
 VALUE(peer);
 FIELDS(policy, BWL_TOP_KEYS(FIELD, bwl_text_policy));
 /* clang-format on */
+const cyaml_schema_value_t bwl_policy_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct bwl_text_policy, policy_fields),
+};
 #define POLICY_FIELDS (sizeof(policy_fields) / sizeof(*policy_fields))
 #define PEER_FIELDS (sizeof(peer_fields) / sizeof(*peer_fields))
 
@@ -80,23 +84,22 @@ static cyaml_schema_field_t *field_of(cyaml_schema_field_t *f, const char *key)
 	return f;
 }
 
+/* n fields like the field "*" */
+static void name_fields(cyaml_schema_field_t *to, const cyaml_schema_field_t *any,
+			const char *names, size_t size, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		to[i] = *any;
+		to[i].key = names + i * size;
+		to[i].data_offset = i * sizeof(struct bwl_text_limit *);
+	}
+	memset(&to[n], 0, sizeof(*to));
+}
+
 static void make_schema(struct schema *s, const struct bwl_prescan *scan)
 {
-	const cyaml_schema_field_t zone = CYAML_FIELD_MAPPING_PTR("", OPT, struct bwl_text_zones,
-								  limit[0], zone_fields);
-
-	memset(s->zones, 0, sizeof(s->zones));
-	for (size_t i = 0; i < scan->nzones; i++) {
-		s->zones[i] = zone;
-		s->zones[i].key = scan->zones[i];
-		s->zones[i].data_offset = i * sizeof(struct bwl_text_limit *);
-	}
-	memset(s->tenants, 0, sizeof(s->tenants));
-	for (size_t i = 0; i < scan->nports; i++) {
-		s->tenants[i] = zone;
-		s->tenants[i].key = scan->ports[i];
-		s->tenants[i].data_offset = i * sizeof(struct bwl_text_limit *);
-	}
+	name_fields(s->zones, zones_fields, *scan->zones, sizeof(*scan->zones), scan->nzones);
+	name_fields(s->tenants, tenants_fields, *scan->ports, sizeof(*scan->ports), scan->nports);
 	memcpy(s->peer_fields, peer_fields, sizeof(peer_fields));
 	field_of(s->peer_fields, "ports")->value.mapping.fields = s->tenants;
 	s->peer = peer_value;
@@ -153,14 +156,14 @@ static void *doubling(void *ctx, void *at, size_t size)
 			 size && size < SIZE_MAX / 2 ? 2ULL << (63 - __builtin_clzll(size)) : size);
 }
 
-static cyaml_config_t config(struct complaint *c, unsigned flags)
+static cyaml_config_t config(struct complaint *c)
 {
 	return (cyaml_config_t){
 		.log_fn = on_log,
 		.log_ctx = c,
 		.log_level = CYAML_LOG_WARNING,
 		.mem_fn = doubling,
-		.flags = CYAML_CFG_NO_ALIAS | flags,
+		.flags = CYAML_CFG_NO_ALIAS,
 	};
 }
 
@@ -188,16 +191,19 @@ static const cyaml_schema_value_t *value_at(const struct schema *s, const struct
 	return v;
 }
 
-/* The keys of the mapping at w, for people; empty if w is not a mapping. */
-static void list_keys(const struct schema *s, const struct bwl_place *w, char *buf, size_t size)
+int bwl_schema_bad_key(const cyaml_schema_value_t *v, const char *key, bool twice,
+		       struct bwl_err *e)
 {
-	const cyaml_schema_value_t *v = value_at(s, w->step, w->n);
+	char keys[256] = "";
 	size_t n = 0;
 
-	if (!v || v->type != CYAML_MAPPING)
-		return;
-	for (const cyaml_schema_field_t *f = v->mapping.fields; f->key && n < size; f++)
-		n += snprintf(buf + n, size - n, "%s%s", n ? ", " : "", f->key);
+	if (twice)
+		return bwl_fail(e, EINVAL, "'%s' is given twice", key);
+	if (v && v->type == CYAML_MAPPING)
+		for (const cyaml_schema_field_t *f = v->mapping.fields; f->key && n < sizeof(keys);
+		     f++)
+			n += snprintf(keys + n, sizeof(keys) - n, "%s%s", n ? ", " : "", f->key);
+	return bwl_fail(e, EINVAL, "unknown key '%s': the keys here are %s", key, keys);
 }
 
 static const char *kind(const char *s)
@@ -219,27 +225,27 @@ static int nothing(void *arg, const struct bwl_node *n)
 static int explain_key(const struct schema *s, struct bwl_place *w, const char *key, bool twice,
 		       const char *text, size_t len, struct bwl_err *e)
 {
-	char keys[256] = "";
 	int r;
 
 	/* libcyaml may report the field before it as the place */
 	if (w->n && w->step[w->n - 1].key && twice)
 		w->n--;
-	list_keys(s, w, keys, sizeof(keys));
+	r = bwl_schema_bad_key(value_at(s, w->step, w->n), key, twice, e);
 	bwl_place_key(w, key);
-	if (twice)
-		r = bwl_fail(e, EINVAL, "'%s' is given twice", key);
-	else
-		r = bwl_fail(e, EINVAL, "unknown key '%s': the keys here are %s", key, keys);
 	bwl_scan_locate(text, len, w, twice ? BWL_AT_SECOND_KEY : BWL_AT_KEY, e);
 	return r;
 }
 
-static int explain_kind(const char *key, const char *want, const char *got, struct bwl_err *e)
+int bwl_schema_bad_kind(const char *key, const char *want, const char *got, struct bwl_err *e)
 {
 	return bwl_fail(e, EINVAL, "%s%s%s is expected here, not %s%s", key ? key : "",
 			key ? ": " : "", kind(want), kind(got),
 			key && !strcmp(key, "accept") ? " (or the word none)" : "");
+}
+
+int bwl_schema_empty(const char *key, struct bwl_err *e)
+{
+	return bwl_fail(e, EINVAL, "%s is empty: give a value, or remove it", key);
 }
 
 static int explain(const struct schema *s, cyaml_err_t err, const struct complaint *c,
@@ -264,10 +270,9 @@ static int explain(const struct schema *s, cyaml_err_t err, const struct complai
 		return explain_key(s, &w, c->text + 28, true, text, len, e);
 	key = w.n ? w.step[w.n - 1].key : NULL;
 	if (err == CYAML_ERR_SEQUENCE_ENTRIES_MIN) {
-		r = bwl_fail(e, EINVAL, "%s is empty: give a value, or remove it",
-			     key ? key : "the list");
+		r = bwl_schema_empty(key ? key : "the list", e);
 	} else if (sscanf(c->text, "Expecting %31[A-Z_], got event: %31[A-Z_]", want, got) == 2) {
-		r = explain_kind(key, want, got, e);
+		r = bwl_schema_bad_kind(key, want, got, e);
 	} else {
 		r = bwl_fail(e, EINVAL, "%s (%s)", c->text, cyaml_strerror(err));
 	}
@@ -275,103 +280,11 @@ static int explain(const struct schema *s, cyaml_err_t err, const struct complai
 	return r;
 }
 
-/* Looks for all wrong keys and kinds in a text that libcyaml refused. */
-struct shape {
-	const struct schema *s;
-	struct bwl_errors *all;
-	const char *text;
-	size_t len;
-	bool only_unknown; /* only unknown keys are wrong: the rest can be read without them */
-	uint64_t seen[BWL_PLACE_STEPS + 1]
-		     [BWL_MAX_ZONES / 64]; /* by depth: fields of the mapping */
-};
-
-static int wrong_shape(struct shape *x, const struct bwl_node *n, struct bwl_err *e)
-{
-	struct bwl_place w = { .n = n->depth };
-
-	memcpy(w.step, n->path, n->depth * sizeof(*w.step));
-	e->line = n->line;
-	e->column = n->column;
-	return bwl_errors_add(x->all, &w, -EINVAL, e);
-}
-
-static int on_key(struct shape *x, const struct bwl_node *n)
-{
-	const cyaml_schema_value_t *v = value_at(x->s, n->path, n->depth - 1);
-	const cyaml_schema_field_t *f;
-	struct bwl_place w = { .n = n->depth - 1 };
-	struct bwl_err e;
-	bool twice;
-	size_t i;
-
-	if (!v || v->type != CYAML_MAPPING)
-		return 0;
-	for (f = v->mapping.fields; f->key && strcmp(f->key, n->scalar);)
-		f++;
-	i = f - v->mapping.fields;
-	twice = f->key && x->seen[n->depth][i / 64] & 1ULL << i % 64;
-	if (f->key)
-		x->seen[n->depth][i / 64] |= 1ULL << i % 64;
-	if (f->key && !twice)
-		return 0;
-	x->only_unknown &= !twice;
-	memcpy(w.step, n->path, w.n * sizeof(*w.step));
-	explain_key(x->s, &w, n->scalar, twice, x->text, x->len, &e);
-	return wrong_shape(x, n, &e);
-}
-
-static int on_shape(void *arg, const struct bwl_node *n)
-{
-	struct shape *x = arg;
-	const cyaml_schema_value_t *v;
-	const char *got = n->scalar ? "SCALAR" : n->is_map ? "MAPPING" : "SEQUENCE", *want;
-	struct bwl_err e;
-
-	if (n->is_key)
-		return on_key(x, n);
-	v = value_at(x->s, n->path, n->depth);
-	if (!n->scalar && n->depth < BWL_PLACE_STEPS)
-		memset(x->seen[n->depth + 1], 0, sizeof(x->seen[0]));
-	if (!v)
-		return 0;
-	want = v->type == CYAML_MAPPING    ? "MAPPING"
-	       : v->type == CYAML_SEQUENCE ? "SEQUENCE"
-					   : "SCALAR";
-	if (!strcmp(want, got))
-		return 0;
-	x->only_unknown = false;
-	explain_kind(n->depth ? n->path[n->depth - 1].key : NULL, want, got, &e);
-	return wrong_shape(x, n, &e);
-}
-
-/* r: the first error, in *e. 0: all has every error, and *ret the policy without unknown keys. */
-static int all_shapes(const struct schema *s, const char *text, size_t len, int r,
-		      struct bwl_text_policy **ret, struct bwl_errors *all)
-{
-	struct shape x = { .s = s, .all = all, .text = text, .len = len, .only_unknown = true };
-	struct complaint c = { 0 };
-	cyaml_config_t cfg = config(&c, CYAML_CFG_IGNORE_UNKNOWN_KEYS);
-	struct bwl_err ignored;
-
-	if (r == -ENOMEM || bwl_scan(text, len, on_shape, &x, &ignored) || !all->n ||
-	    !x.only_unknown)
-		return r;
-	all->nshape = all->n;
-	if (cyaml_load_data((const uint8_t *)text, len, &cfg, &s->value, (cyaml_data_t **)ret,
-			    NULL) == CYAML_OK &&
-	    *ret)
-		return 0;
-	cyaml_free(&cfg, &s->value, *ret, 0);
-	*ret = NULL;
-	return r;
-}
-
 int bwl_text_load(const char *text, size_t len, const struct bwl_prescan *scan,
-		  struct bwl_text_policy **ret, struct bwl_errors *all, struct bwl_err *e)
+		  struct bwl_text_policy **ret, struct bwl_err *e)
 {
 	struct complaint c = { 0 };
-	cyaml_config_t cfg = config(&c, 0);
+	cyaml_config_t cfg = config(&c);
 	struct bwl_text_policy *t = NULL;
 	struct schema s;
 	cyaml_err_t err;
@@ -389,13 +302,13 @@ int bwl_text_load(const char *text, size_t len, const struct bwl_prescan *scan,
 		return bwl_fail(e, EINVAL, "the policy is empty: it starts with `version: 1`");
 	r = explain(&s, err, &c, text, len, e);
 	cyaml_free(&cfg, &s.value, t, 0);
-	return all ? all_shapes(&s, text, len, r, ret, all) : r;
+	return r;
 }
 
 void bwl_text_free(struct bwl_text_policy *t, const struct bwl_prescan *scan)
 {
 	struct complaint c = { 0 };
-	cyaml_config_t cfg = config(&c, 0);
+	cyaml_config_t cfg = config(&c);
 	struct schema s;
 
 	make_schema(&s, scan);

@@ -28,33 +28,34 @@ const char *bwl_action_name(unsigned action)
 	return action < _BWL_ACTION_MAX ? actions[action] : "unknown";
 }
 
-int bwl_conv_tamper(struct bwl_conv *c, const struct bwl_text_tamper *t)
+static int take(struct bwl_conv *c, unsigned input, const char *s)
 {
-	unsigned back = bwl_conv_down(c, "tamper");
+	unsigned a = 0;
+
+	while (a < _BWL_ACTION_MAX && strcmp(s, actions[a]))
+		a++;
+	if (a == BWL_ACTION_REVOKE_PEER && !names_peer[input])
+		return bwl_fail(
+			c->e, EINVAL,
+			"tamper: %s cannot be '%.64s', only log, clamp, revoke or destroy: it names no peer (only cleartext and command do)",
+			inputs[input], s);
+	if (a == _BWL_ACTION_MAX)
+		return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp%s", inputs[input], s,
+				names_peer[input] ? ", revoke, revoke-peer or destroy"
+						  : ", revoke or destroy");
+	c->p->tamper[input] = (uint8_t)a;
+	return 0;
+}
+
+void bwl_conv_tamper(struct bwl_conv *c, const struct bwl_text_tamper *t)
+{
+	unsigned back = bwl_conv_down(c, "tamper"), in = c->w.n;
 
 	for (unsigned i = 0; t && i < _BWL_TAMPER_MAX; i++) {
-		unsigned a = 0;
-
-		if (!t->value[i])
-			continue;
 		bwl_conv_down(c, inputs[i]);
-		while (a < _BWL_ACTION_MAX && strcmp(t->value[i], actions[a]))
-			a++;
-		if (a == BWL_ACTION_REVOKE_PEER && !names_peer[i])
-			return bwl_fail(
-				c->e, EINVAL,
-				"tamper: %s cannot be '%.64s', only log, clamp, revoke or destroy: it names no peer (only cleartext and command do)",
-				inputs[i], t->value[i]);
-		if (a == _BWL_ACTION_MAX)
-			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp%s", inputs[i],
-					t->value[i],
-					names_peer[i] ? ", revoke, revoke-peer or destroy"
-						      : ", revoke or destroy");
-		c->p->tamper[i] = (uint8_t)a;
-		c->w.n--;
+		bwl_conv_ok(c, t->value[i] ? take(c, i, t->value[i]) : 0, in);
 	}
 	c->w.n = back;
-	return 0;
 }
 
 void bwl_tamper_dump(const struct bwl_policy *p, FILE *f)

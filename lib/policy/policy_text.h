@@ -22,6 +22,8 @@ struct bwl_prescan {
 	char (*ports)[16];
 	size_t nports; /* keys of the peers' `ports`, each once */
 };
+/* Is s a name for one more key of `zones`, or of a peer's `ports`, that has n already? */
+int bwl_prescan_name(bool zone, const char *s, size_t n, struct bwl_err *e);
 /*
  * libcyaml has no value that is either a word or a mapping, so `none` after accept becomes `{}`:
  * *text is replaced by a copy in *copy if anything changes.
@@ -64,7 +66,7 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	  (KEPT(bwl_pol_peer, contained), .kind = BWL_K_YESNO, .words = "false or true"), ) \
 	X(S, MAP, "grant", grant, limit, grant) X(S, MAP, "accept", accept, limit, limit) \
 	X(S, MAP, "floor", floor, limit, limit) X(S, MAP, "classes", classes, classes, class) \
-	X(S, MAP, "ports", ports, tenants, no) \
+	X(S, MAP, "ports", ports, tenants, tenants) \
 	X(S, TEXT, "path", path, , ) X(S, TEXT, "via", via, , ) X(S, TEXT, "via6", via6, , ) \
 	X(S, KEY, "uplink", uplink, (KEPT(bwl_pol_peer, uplink), .kind = BWL_K_TEXT, .apart = true), ) \
 	X(S, KEY, "next_hop_mac", next_hop_mac, (KEPT(bwl_pol_peer, next_hop_mac), .kind = BWL_K_MAC), ) \
@@ -72,7 +74,7 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	X(S, MAP, "ipsec", ipsec, ipsec, ipsec)
 /* `zones` is first: its keys are filled in for every file */
 #define BWL_TOP_KEYS(X, S) \
-	X(S, MAP, "zones", zones, zones, no) \
+	X(S, MAP, "zones", zones, zones, zones) \
 	X(S, TEXT, "version", version, , ) X(S, TEXT, "node", node, , ) \
 	X(S, TEXTS, "uplinks", uplinks, , ) X(S, TEXTS, "uplink_control", uplink_control, , ) \
 	X(S, MAPS, "host_ports", host_ports, port, port) \
@@ -163,19 +165,19 @@ struct bwl_text_policy {
 	BWL_TOP_KEYS(BWL_TEXT_MEMBER, )
 };
 
-/*
- * Reads a text with libcyaml by the schema; an error names the place and what is accepted there.
- * all (may be NULL) collects every error; 0 with some in it: unknown keys were left out.
- */
+struct bwl_report;
+/* Reads a text with libcyaml by the schema; an error names the place and what is accepted there. */
 int bwl_text_load(const char *text, size_t len, const struct bwl_prescan *scan,
-		  struct bwl_text_policy **ret, struct bwl_errors *all, struct bwl_err *e);
+		  struct bwl_text_policy **ret, struct bwl_err *e);
 void bwl_text_free(struct bwl_text_policy *t, const struct bwl_prescan *scan);
 
-/* bwl_policy_check() that also tells which value an error is about. */
-struct bwl_conv;
-/* conv: collects all errors; NULL: ends with the first error. */
-int bwl_policy_check_at(struct bwl_policy *p, const char *file, struct bwl_place *w,
-			struct bwl_err *e, struct bwl_conv *conv);
+/*
+ * policy_shape.c: tells every key and kind of t->text that the schema does not know. *ret is the
+ * text without them, for bwl_text_load(), or stays as it is if there are none.
+ */
+int bwl_shape_check(struct bwl_report *t, char **ret, size_t *ret_len);
+/* bwl_policy_check() with a report. */
+void bwl_check_policy(struct bwl_policy *p, const char *file, struct bwl_report *t);
 /* policy_ipsec.c: the top-level `ipsec`, and a peer's id and ppk (remote belongs to the path). */
 void bwl_ipsec_defaults(struct bwl_pol_ipsec *x);
 void bwl_ipsec_dump(const struct bwl_policy *p, FILE *f);

@@ -51,6 +51,13 @@ static void read_all(const uint8_t *data, size_t size, bool good)
 	for (size_t i = 0; i < all.n; i++)
 		must_e(all.list[i].code && *all.list[i].text, "an error without a reason",
 		       &all.list[i]);
+	for (size_t i = 1; i < all.n; i++)
+		must_e(all.list[i - 1].line < all.list[i].line ||
+			       (all.list[i - 1].line == all.list[i].line &&
+				(all.list[i - 1].column < all.list[i].column ||
+				 (all.list[i - 1].column == all.list[i].column &&
+				  strcmp(all.list[i - 1].text, all.list[i].text)))),
+		       "errors by their place, each once", &all.list[i]);
 	bwl_policy_free(p);
 }
 

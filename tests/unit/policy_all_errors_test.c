@@ -76,11 +76,42 @@ static void all_errors_of_a_file_are_told(void **state)
 		      "  - { name: b, addresses: [192.0.2.2], path: clear, via: here }\n",
 		  { 6, "unknown key 'peer'" }, { 8, "unknown key 'nam'" },
 		  { 9, "peer b, via: 'here'" });
-	/* wrong kinds and repeated keys: only the shape of the text is checked */
-	TELLS_ALL("version: 1\nnode: [t]\nversion: 1\nuplinks: p0\nheartbeat: soon\nx: 1\n",
+	/* wrong kinds and repeated keys: so is it */
+	TELLS_ALL("version: 1\nnode: [t]\nversion: 1\nuplinks: p0\nheartbeat: soon\nx: 1\n"
+		  "host_ports: [{ dev: h0, sources: [10.0.7.0/24], vlans: [9999, [1]] }, h1]\n",
 		  { 2, "node: a single value is expected here, not a list" },
 		  { 3, "'version' is given twice" }, { 4, "uplinks: a list is expected here" },
-		  { 6, "unknown key 'x'" });
+		  { 5, "heartbeat: 'soon'" }, { 6, "unknown key 'x'" }, { 7, "'9999'" },
+		  { 7, "a single value is expected here, not a list" },
+		  { 7, "a mapping (key: value) is expected here, not a single value" });
+	/* a list that is given twice: the first is checked, and may not be all */
+	TELLS_ALL(TOP "peers:\n"
+		      "  - { name: a, addresses: [x], path: clear, via: 10.9.9.9, from: [h9] }\n"
+		      "peers: []\nhost_ports: []\n",
+		  { 7, "'x' is not a prefix" }, { 8, "'peers' is given twice" },
+		  { 9, "'host_ports' is given twice" });
+	/* a misspelt key may be one that is missing, and none that is there */
+	TELLS_ALL(HEAD
+		  "host_port: [{ dev: h0, sources: [10.0.7.0/24] }]\npeers:\n"
+		  "  - { name: a, addresses: [192.0.2.1], path: clear, via: 10.9.9.9, from: [h0],"
+		  " zone: z }\n",
+		  { 5, "unknown key 'host_port'" });
+	TELLS_ALL(TOP
+		  "zones: { z: { rate: 1mbit } }\npears: 1\npeers:\n"
+		  "  - { name: a, addresses: [192.0.2.1], path: clear, via: 10.9.9.9, zone: x }\n",
+		  { 7, "unknown key 'pears'" }, { 9, "unknown zone x" });
+	/* a file of another version */
+	TELLS_ALL("version: 2\nnode: [t]\nx: 1\n", { 1, "version '2' is not known" });
+	/* names of zones and of ports that are too long */
+	TELLS_ALL(TOP
+		  "zones: { z: {}, 12345678901234567890123456789012: { rate: 1mbit } }\npeers:\n"
+		  "  - { name: a, addresses: [192.0.2.1], path: clear, via: 10.9.9.9, zone: x,\n"
+		  "      grant: { rate: 1mbit }, from: [], ports: { a-name-of-16-cha: {} } }\n",
+		  { 6, "z is empty" }, { 6, "the name of a zone" }, { 9, "from is empty" },
+		  { 9, "the name of a device" });
+	/* text that YAML reads only with escapes */
+	TELLS_ALL(TOP "x: 1\nnode_limit: { rate: \"1\\x07\\x85\\u2028\\\"\u00e9\" }\n",
+		  { 6, "unknown key 'x'" }, { 7, "node_limit, rate: '1" });
 	/* errors before a syntax error */
 	TELLS_ALL(TOP "peer: []\nlease: []\npeers: [\n", { 6, "unknown key 'peer'" },
 		  { 7, "lease: a single value" }, { 9, "not YAML" });

@@ -103,6 +103,8 @@ static void limits_are_checked(void **state)
 		  "'1bit' is out of range" },
 		{ GRANT("rate: 1mbit") "    ports: { h0: { mode: shape } }\n", 12, 20,
 		  "unknown key 'mode': the keys here are rate, burst, volume" },
+		{ GRANT("rate: 1mbit") "    ports: { h0: { rate: 1mbit, share: weighted } }\n", 12,
+		  33, "unknown key 'share': the keys here are rate, burst, volume" },
 		{ GRANT("rate: 1mbit") "    ports: { h0: { rate: 1mbit }, h0: { rate: 1mbit } }\n",
 		  12, 35, "'h0' is given twice" },
 		{ GRANT("rate: 1mbit") "    ports: [h0]\n", 12, 12,
@@ -155,10 +157,10 @@ static void peers_are_checked(void **state)
 		  "remote is missing" },
 		{ P
 		  "  - name: a\n    addresses: [192.0.2.1]\n    ipsec: { remote: dpu3.example }\n",
-		  9, 12, "is not the address of a DPU" },
+		  9, 22, "is not the address of a DPU" },
 		{ P
 		  "  - name: a\n    addresses: [192.0.2.1]\n    ipsec: { remote: 192.0.2.0/24 }\n",
-		  9, 12, "is not the address of a DPU" },
+		  9, 22, "is not the address of a DPU" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n", 7, 5,
 		  "via is missing" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: nexthop\n",
@@ -169,7 +171,7 @@ static void peers_are_checked(void **state)
 		  "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: 127.0.0.1\n",
 		  10, 10, "loopback" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: fd00::1\n",
-		  7, 5, "via is missing: its IPv4 addresses" },
+		  10, 10, "via is missing: its IPv4 addresses" },
 		{ P
 		  "  - name: a\n    addresses: [192.0.2.1, \"fd00::2\"]\n    path: clear\n    via: 10.9.9.9\n",
 		  7, 5, "via6 is missing" },

@@ -52,7 +52,7 @@ static void host_ports_are_checked(void **state)
 	static const struct row rows[] = {
 		{ HEAD "host_ports: [{ sources: [10.0.7.0/24] }]\n", 5, 14, "dev is missing" },
 		{ HEAD "host_ports: [{ dev: h0 }]\n", 5, 14, "sources is missing or empty" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [] }]\n", 5, 14,
+		{ HEAD "host_ports: [{ dev: h0, sources: [] }]\n", 5, 34,
 		  "sources is missing or empty" },
 		{ HEAD "host_ports: [{ dev: h 0, sources: [10.0.7.0/24] }]\n", 5, 21,
 		  "is not a valid device name" },

@@ -10,7 +10,7 @@ source_dir=${BWL_SOURCE:-${here%/*/*}} build=${BWL_BUILD:-${here%/*/*}/build/rel
 . "$here/../harness/tap.sh"
 cd "$source_dir/lib" || exit 1
 
-MOST_LINES=4200
+MOST_LINES=4800
 
 rooms=(*/)
 rooms=("${rooms[@]%/}")

@@ -176,16 +176,13 @@ int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t no
 		     int64_t now_wall_s, struct bwl_policy **ret, struct bwl_err *e);
 /*
  * The same, but collects all errors of the file instead of the first: if *all has any, *ret is not
- * set. After an error reading continues with the next key, peer, zone, … where that is safe.
+ * set. An error that only follows from another one is left out.
  */
 #define BWL_ERRORS_MOST 20
 struct bwl_errors {
 	struct bwl_err list[BWL_ERRORS_MOST]; /* by line */
 	size_t n;
 	bool more; /* there are more than these */
-	/* for the reader: which item each is about, and how many concern only keys and kinds */
-	char section[BWL_ERRORS_MOST][80], item[BWL_ERRORS_MOST][80];
-	size_t nshape;
 };
 int bwl_policy_parse_all(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
 			 int64_t now_wall_s, struct bwl_policy **ret, struct bwl_errors *all);

@@ -12,7 +12,7 @@ struct bwl_step {
 	size_t index;
 };
 
-#define BWL_PLACE_STEPS 6
+#define BWL_PLACE_STEPS 8 /* two more than any place in a policy: values of a wrong kind */
 struct bwl_place {
 	struct bwl_step step[BWL_PLACE_STEPS];
 	unsigned n;
