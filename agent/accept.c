@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 #include <bwl/encode.h>
 #include "accept.h"
+#include "bwl/plural.h"
 
 void desired_free(struct desired *d)
 {
@@ -126,8 +127,8 @@ int accept_keep(struct accept *a, const struct desired *d, struct bwl_err *e)
 		return bwl_hint(
 			e,
 			"it is in force, but after a reboot the previously accepted policy applies");
-	agent_log(LOG_NOTICE, "accepted", "%s: accepted and stored: %zu bytes, SHA-256 %.16s",
-		  a->source->name, d->len, hex);
+	agent_log(LOG_NOTICE, "accepted", "%s: accepted and stored: %zu byte%s, SHA-256 %.16s",
+		  a->source->name, d->len, BWL_S(d->len), hex);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "ipsec/xfrm.h"
 #include "key_order.h"
 #include "queue.h"
+#include "bwl/plural.h"
 
 #define LINES 64
 #define ALARM_TEXT 400
@@ -148,9 +149,9 @@ static bool destroy_keys(void)
 	if (left)
 		agent_log_err(LOG_ALERT, "keys", &e);
 	agent_log(LOG_ALERT, "keys",
-		  "this tray's own IKE keys are %s: %u files, %u that charon had%s%s",
-		  left ? "not all destroyed; retried in a minute" : "destroyed", files, unloaded,
-		  *why ? "; charon: " : "", why);
+		  "this tray's own IKE keys are %s: %u file%s, %u that charon had%s%s",
+		  left ? "not all destroyed; retried in a minute" : "destroyed", files,
+		  BWL_S(files), unloaded, *why ? "; charon: " : "", why);
 	return left;
 }
 

@@ -16,6 +16,7 @@
 #include "order_socket.h"
 #include "policy_order.h"
 #include "thread.h"
+#include "bwl/plural.h"
 
 #define END_S 10           /* how long to wait for it when the agent ends or the maps go */
 #define WARNINGS_MOST 2048 /* bytes of warnings in an answer */
@@ -168,9 +169,9 @@ static void run(void *arg)
 			  by, e.text);
 	} else {
 		agent_log(LOG_NOTICE, "policy",
-			  "%s: applied as %s ordered%s: %u peers, %u added, %u retired",
+			  "%s: applied as %s ordered%s: %u peer%s, %u added, %u retired",
 			  w->ask.name, by, w->ask.opts.confirm_ns ? ", to be confirmed" : "",
-			  rep.peers, rep.added, rep.retired);
+			  rep.peers, BWL_S(rep.peers), rep.added, rep.retired);
 	}
 	said = r ? failure(&e)
 		 : json_pack("{s:s, s:o}", "by", AGENT_PROGRAM, "report", bwl_json_report(&rep));

@@ -16,6 +16,7 @@
 #include "journal/journal.h"
 #include "accept.h"
 #include "parts.h"
+#include "bwl/plural.h"
 
 #define EVERY_US 60000000ULL
 #define MEMORY "desired" /* the era, and the id of what was last put in force in it */
@@ -141,13 +142,15 @@ static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char 
 		return err;
 	*r->told = '\0';
 	agent_log(LOG_NOTICE, "policy",
-		  "%s: %s put in force: %u peers, %u added, %u retired, %u stay revoked", why,
-		  r->a->source->name, rep.peers, rep.added, rep.retired, rep.kept_revoked);
+		  "%s: %s put in force: %u peer%s, %u added, %u retired, %u stay revoked", why,
+		  r->a->source->name, rep.peers, BWL_S(rep.peers), rep.added, rep.retired,
+		  rep.kept_revoked);
 	if (rep.exhausted)
-		agent_log(LOG_WARNING, "policy",
-			  "%u volumes start spent: their past use is unknown; bwlimit-ctl grant "
-			  "NAME volume +V gives each V more",
-			  rep.exhausted);
+		agent_log(
+			LOG_WARNING, "policy",
+			"volumes that start spent, because their past use is unknown: %u; bwlimit-ctl grant "
+			"NAME volume +V gives each V more",
+			rep.exhausted);
 	return 0;
 }
 

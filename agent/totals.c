@@ -9,6 +9,7 @@
 #include <string.h>
 #include <syslog.h>
 #include "parts.h"
+#include "bwl/plural.h"
 
 struct sum {
 	uint64_t passed, passed_frames, dropped, dropped_frames; /* bytes as the hook saw them */
@@ -86,9 +87,10 @@ static void record(const struct agent *a)
 			 (json_int_t)((bwl_now_ns() - a->pins->ctl->attached_ns) / 1000000000ULL),
 			 "hosts", json_of(&hosts), "ports", ports);
 	snprintf(text, sizeof(text),
-		 "hosts' frames: %llu (%llu bytes) passed, %llu (%llu bytes) dropped",
+		 "hosts' frames: %llu (%llu byte%s) passed, %llu (%llu byte%s) dropped",
 		 (unsigned long long)hosts.passed_frames, (unsigned long long)hosts.passed,
-		 (unsigned long long)hosts.dropped_frames, (unsigned long long)hosts.dropped);
+		 BWL_S(hosts.passed), (unsigned long long)hosts.dropped_frames,
+		 (unsigned long long)hosts.dropped, BWL_S(hosts.dropped));
 	agent_record("totals", text, data);
 }
 

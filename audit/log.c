@@ -17,6 +17,7 @@
 #include "bwl/pins.h"
 #include "bwl/units.h"
 #include "prune.h"
+#include "bwl/plural.h"
 
 #define LIMIT (16ULL << 20)
 #define SIZE (256ULL << 20)
@@ -312,7 +313,7 @@ static int add_recovered(struct bwl_audit_log *l, const struct bwl_audit_torn *t
 		return 0;
 	snprintf(said, sizeof(said),
 		 "after a crash: %llu whole record%s signed late, %llu torn bytes set aside%s%s",
-		 (unsigned long long)torn->adopted, torn->adopted == 1 ? "" : "s",
+		 (unsigned long long)torn->adopted, BWL_S(torn->adopted),
 		 (unsigned long long)torn->bytes, torn->bytes ? " in " : "", torn->kept);
 	return add(l, BWL_AUDIT_AFTER, "recovered", said, NULL, NULL, e);
 }

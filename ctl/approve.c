@@ -235,7 +235,7 @@ static void as_text(const struct approval *a, const struct bwl_widened *w, FILE 
 	if (!w->n)
 		fputs("widens nothing: one person suffices\n", f);
 	else
-		fprintf(f, "WIDENS, in %zu place%s:\n", w->n, CTL_S(w->n));
+		fprintf(f, "WIDENS, in %zu place%s:\n", w->n, BWL_S(w->n));
 	for (size_t i = 0; i < w->n && i < BWL_WIDENINGS_KEPT; i++) {
 		char text[BWL_WIDENING_TEXT];
 

@@ -119,19 +119,21 @@ static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t 
 		return;
 	}
 	printf("%s  %llu record%s, %llu checkpoint%s, compared with %zu old one%s\n",
-	       v->problems ? "BAD" : "ok ", (unsigned long long)v->records, CTL_S(v->records),
-	       (unsigned long long)v->checkpoints, CTL_S(v->checkpoints), nold, CTL_S(nold));
+	       v->problems ? "BAD" : "ok ", (unsigned long long)v->records, BWL_S(v->records),
+	       (unsigned long long)v->checkpoints, BWL_S(v->checkpoints), nold, BWL_S(nold));
 	if (v->first)
 		printf("     it begins at record %llu, under a signed checkpoint; %s\n",
 		       (unsigned long long)v->first,
 		       v->removed >= v->first ? "what was before was pruned, as a record says"
 					      : "no record says where those before are");
 	if (v->hashed)
-		printf("     of %llu records only the hashes are here; %llu of them were pruned\n",
-		       (unsigned long long)v->hashed, (unsigned long long)v->pruned);
+		printf("     of %llu record%s only the hashes are here; %llu of them were pruned\n",
+		       (unsigned long long)v->hashed, BWL_S(v->hashed),
+		       (unsigned long long)v->pruned);
 	if (v->unsigned_records || v->torn_bytes)
-		printf("     a crash left %llu records unsigned and %llu bytes incomplete; the next record repairs it\n",
-		       (unsigned long long)v->unsigned_records, (unsigned long long)v->torn_bytes);
+		printf("     a crash left %llu record%s unsigned and %llu byte%s incomplete; the next record repairs it\n",
+		       (unsigned long long)v->unsigned_records, BWL_S(v->unsigned_records),
+		       (unsigned long long)v->torn_bytes, BWL_S(v->torn_bytes));
 }
 
 /* A proof file: "old SIZE", hashes, an empty line, the new checkpoint. Needs no log. */
@@ -164,16 +166,18 @@ static int check_proof(struct ctl *c, const struct bwl_note_key *k, const char *
 	    !bwl_proof_holds(old->size, &old->root, now.size, &now.root, hash, count))
 		return bwl_fail(
 			&c->err, EBADMSG,
-			"the log of %llu records does not begin with the %llu of the old checkpoint: it was forked or rewritten",
-			(unsigned long long)now.size, (unsigned long long)old->size);
+			"the log of %llu record%s does not begin with the %llu of the old checkpoint: it was forked or rewritten",
+			(unsigned long long)now.size, BWL_S(now.size),
+			(unsigned long long)old->size);
 	if (c->json)
 		bwl_doc_print(json_pack("{s:i, s:s, s:b, s:I, s:I}", "version", BWL_JSON_VERSION,
 					"kind", "audit-proof", "ok", 1, "old_record_count",
 					(json_int_t)old->size, "record_count",
 					(json_int_t)now.size));
 	else
-		printf("ok   the log of %llu records begins with the %llu of the old checkpoint\n",
-		       (unsigned long long)now.size, (unsigned long long)old->size);
+		printf("ok   the log of %llu record%s begins with the %llu of the old checkpoint\n",
+		       (unsigned long long)now.size, BWL_S(now.size),
+		       (unsigned long long)old->size);
 	return 0;
 }
 

@@ -103,7 +103,7 @@ static int audit_ack(struct ctl *c, int argc, char **argv)
 		bwl_doc_print(o);
 	} else if (signs) {
 		printf("acknowledged: %llu sign%s of tampering, up to record %llu\n",
-		       (unsigned long long)signs, CTL_S(signs), (unsigned long long)record);
+		       (unsigned long long)signs, BWL_S(signs), (unsigned long long)record);
 	} else {
 		printf("record %llu was acknowledged before; nothing was recorded\n",
 		       (unsigned long long)record);

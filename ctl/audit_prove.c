@@ -129,7 +129,7 @@ static void show_checked(const struct ctl *c, const struct bwl_tlog_proof *p,
 	if (!c->json) {
 		printf("ok   this is record %llu of the log %s, in its tree of %llu record%s",
 		       (unsigned long long)p->index, at->origin, (unsigned long long)at->size,
-		       CTL_S(at->size));
+		       BWL_S(at->size));
 		if (w->n)
 			printf("; %u of %zu known witnesses cosigned it", have, w->n);
 		putchar('\n');

@@ -20,13 +20,13 @@ static void show_tiles(const struct ctl *c, const struct bwl_audit_tiles *t, con
 		return;
 	}
 	printf("%llu record%s, %llu new; %llu file%s written\n", (unsigned long long)t->c.size,
-	       CTL_S(t->c.size), (unsigned long long)(t->c.size - t->was),
-	       (unsigned long long)t->written, CTL_S(t->written));
+	       BWL_S(t->c.size), (unsigned long long)(t->c.size - t->was),
+	       (unsigned long long)t->written, BWL_S(t->written));
 	if (t->least)
 		printf("minimum index %llu: %llu bundle%s of records before it %s missing, because records "
 		       "in %s were pruned\n",
 		       (unsigned long long)t->least, (unsigned long long)t->lacking,
-		       CTL_S(t->lacking), t->lacking == 1 ? "is" : "are",
+		       BWL_S(t->lacking), t->lacking == 1 ? "is" : "are",
 		       t->lacking == 1 ? "it" : "them");
 }
 

@@ -35,8 +35,9 @@ static void put_findings(const struct check *k)
 			lead = "; ";
 		}
 	if (k->worst == CHECK_OK)
-		printf(": %s, %u peer%s, %u checks", k->v->has_gen ? k->v->gen.base->node_name : "",
-		       k->peers, CTL_S(k->peers), k->n);
+		printf(": %s, %u peer%s, %u check%s",
+		       k->v->has_gen ? k->v->gen.base->node_name : "", k->peers, BWL_S(k->peers),
+		       k->n, BWL_S(k->n));
 }
 
 /* NAME=VALUE[UNIT];WARNING;CRITICAL, as in Nagios' plugins; U: unknown. */

@@ -59,13 +59,13 @@ void check_verify(struct check *k)
 	k->verify_failed = x.failed;
 	if (x.failed)
 		check_say(k, "verify", CHECK_CRITICAL, "bwlimit-load verify, as root",
-			  "%u check%s of verify failed: %s", x.failed, CTL_S(x.failed), x.first);
+			  "%u check%s of verify failed: %s", x.failed, BWL_S(x.failed), x.first);
 	else if (age_s > (double)k->at.verify_ns / 1e9)
 		check_say(k, "verify", CHECK_WARNING, "systemctl status bwlimit-verify.timer",
 			  "verify was clean, but that was %s ago", bwl_human_time(age_s, t));
 	else
 		check_say(k, "verify", CHECK_OK, NULL, "verify was clean %s ago, with %u warning%s",
-			  bwl_human_time(age_s < 0 ? 0 : age_s, t), x.warned, CTL_S(x.warned));
+			  bwl_human_time(age_s < 0 ? 0 : age_s, t), x.warned, BWL_S(x.warned));
 }
 
 void check_clock(struct check *k)

@@ -9,10 +9,10 @@
 #include <jansson.h>
 #include "bwl/exfil.h"
 #include "bwl/model.h"
+#include "bwl/plural.h"
 #include "bwl/publish.h"
 
 #define CTL_PROGRAM "bwlimit-ctl"
-#define CTL_S(n) ((n) == 1 ? "" : "s")
 #define CTL_USAGE 2  /* wrong use: c->err says what is wrong */
 #define CTL_EXIT 16  /* plus n: everything is printed, and the exit code is n */
 #define CTL_SILENT 3 /* published, but not every tray has confirmed it */

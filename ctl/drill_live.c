@@ -345,9 +345,10 @@ static int drill(struct drill *d)
 	if (!r)
 		r = count(d, &d->last);
 	bwl_audit(
-		"drill at host port %s ended: %llu frames, %llu bytes, charged to peer %s: %u held, %u failed, %u skipped%s",
-		d->port_name, (unsigned long long)d->frames, (unsigned long long)d->bytes,
-		d->peer_name, d->held, d->failed, d->skipped,
+		"drill at host port %s ended: %llu frame%s, %llu byte%s, charged to peer %s: %u held, %u failed, %u skipped%s",
+		d->port_name, (unsigned long long)d->frames, BWL_S(d->frames),
+		(unsigned long long)d->bytes, BWL_S(d->bytes), d->peer_name, d->held, d->failed,
+		d->skipped,
 		r             ? "; it failed before its end"
 		: ctl_stopped ? "; it was interrupted"
 			      : "");

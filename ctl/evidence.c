@@ -155,9 +155,9 @@ static int evidence_export(struct ctl *c, int argc, char **argv)
 	ev_log_free(&f.log);
 	if (r)
 		return r;
-	bwl_audit("evidence export: %zu intervals", x.written);
+	bwl_audit("evidence export: %zu interval%s", x.written, BWL_S(x.written));
 	if (!c->json) {
-		printf("%zu intervals in %s%s\n", x.written, argv[0],
+		printf("%zu interval%s in %s%s\n", x.written, BWL_S(x.written), argv[0],
 		       x.gone ? "; others cannot be shown, see above" : "");
 		return 0;
 	}

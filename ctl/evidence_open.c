@@ -140,13 +140,13 @@ static int write_opening(struct ctl *c, const char *path, json_t *all, const cha
 	json_decref(doc);
 	if (r)
 		return r;
-	bwl_audit("evidence %s: %zu intervals", what, n);
+	bwl_audit("evidence %s: %zu interval%s", what, n, BWL_S(n));
 	if (c->json) {
 		said = bwl_doc("evidence-open");
 		json_object_set_new(said, "interval_count", bwl_json_u64(n));
 		bwl_doc_print(said);
 	} else {
-		printf("%zu interval%s in %s\n", n, CTL_S(n), path);
+		printf("%zu interval%s in %s\n", n, BWL_S(n), path);
 	}
 	return 0;
 }

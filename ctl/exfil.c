@@ -77,7 +77,7 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 			a,
 			json_sprintf(
 				"this machine has %zu port%s that bwlimit does not see: what leaves by %s has no limit (bwlimit-load probe)",
-				unseen, CTL_S(unseen), unseen == 1 ? "it" : "them"));
+				unseen, BWL_S(unseen), unseen == 1 ? "it" : "them"));
 	if (x->unlimited)
 		json_array_append_new(
 			a,
@@ -89,7 +89,7 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 			a,
 			json_sprintf(
 				"mode shape or mark may be late by the horizon, which counts as burst (%zu peer%s)",
-				shape, CTL_S(shape)));
+				shape, BWL_S(shape)));
 	if (x->contained)
 		json_array_append_new(
 			a,
@@ -190,9 +190,8 @@ static void print_human(const struct bwl_exfil_args *a, const struct bwl_exfil_r
 	printf("%s", size);
 	if (a->compression > 1)
 		printf(", compressed %g times,", a->compression);
-	printf(" through %llu tray%s: %s%s\n\n", (unsigned long long)a->trays,
-	       a->trays == 1 ? "" : "s", isinf(x->seconds) ? "" : "at least ",
-	       bwl_human_time(x->seconds, text));
+	printf(" through %llu tray%s: %s%s\n\n", (unsigned long long)a->trays, BWL_S(a->trays),
+	       isinf(x->seconds) ? "" : "at least ", bwl_human_time(x->seconds, text));
 	printf("  binds      %s\n", *x->binding ? x->binding : "-");
 	printf("  long run   %s a tray\n", bwl_human_rate(x->rate_bps, text));
 	printf("  at once    %s a tray\n", bwl_human_size(x->at_once, text));

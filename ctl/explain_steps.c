@@ -111,7 +111,7 @@ static bool judge_switches(struct judge *j)
 	if (!j->base)
 		return step(j, "policy", BWL_R_NO_POLICY, "none has been applied");
 	return step(j, "policy", BWL_R_NONE, "node %.31s, %u peer%s", j->base->node_name,
-		    j->base->npeers, CTL_S(j->base->npeers));
+		    j->base->npeers, BWL_S(j->base->npeers));
 }
 
 /* The port by name, or the first whose sources have the address. */
@@ -144,7 +144,7 @@ static bool judge_port(struct judge *j)
 		     j->port->name);
 	else if (others)
 		step(j, "host port", BWL_R_NONE, "%.31s, and %u other%s: choose one with --port",
-		     j->port->name, others, CTL_S(others));
+		     j->port->name, others, BWL_S(others));
 	else
 		step(j, "host port", BWL_R_NONE, "%.31s", j->port->name);
 	if (!source_has(j->port, q))

@@ -459,13 +459,13 @@ static void print_left(const struct found *f)
 
 	if (f->nleft)
 		bwl_say(0,
-			"\nnot listed: %zu flows and remainders with fewer bytes: %llu frames, %s seen, %s charged",
-			f->nleft, (unsigned long long)f->left.frames,
+			"\nnot listed: %zu flows and remainders with fewer bytes: %llu frame%s, %s seen, %s charged",
+			f->nleft, (unsigned long long)f->left.frames, BWL_S(f->left.frames),
 			bwl_human_size((double)f->left.bytes, seen),
 			bwl_human_size((double)f->left.charged, charged));
 	bwl_say(0,
-		"\n%zu intervals; %zu of them not balanced, %zu say that something before them is missing, %zu have no flows any more (no room)",
-		f->intervals, f->unbalanced, f->gaps, f->thinned);
+		"\n%zu interval%s; %zu of them not balanced, %zu say that something before them is missing, %zu have no flows any more (no room)",
+		f->intervals, BWL_S(f->intervals), f->unbalanced, f->gaps, f->thinned);
 }
 
 static void print(struct found *f, const struct ask *a, uint64_t most, bool json)

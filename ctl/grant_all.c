@@ -63,7 +63,7 @@ static bool agreed(const struct revoked *x)
 
 	if (!isatty(STDIN_FILENO))
 		return true;
-	fprintf(stderr, "%zu revoked peer%s may send again:\n", x->n, CTL_S(x->n));
+	fprintf(stderr, "%zu revoked peer%s may send again:\n", x->n, BWL_S(x->n));
 	for (size_t i = 0; i < x->n && i < NAMED; i++)
 		fprintf(stderr, "  %s\n", x->name[i]);
 	if (x->n > NAMED)
@@ -77,7 +77,7 @@ static int give_back(struct ctl *c, struct bwl_pins *p, const struct revoked *x)
 {
 	const struct bwl_change ch = { .set = BWL_SET_AUTHORISE };
 	struct ctl_progress *progress = ctl_progress_start("granting %zu peer%s", x->n,
-							   CTL_S(x->n));
+							   BWL_S(x->n));
 	size_t done = 0;
 	int r = 0;
 
@@ -113,7 +113,7 @@ static void print(const struct ctl *c, const struct revoked *x, const char *why)
 		puts("no peer to grant: none is revoked whose grant has not expired");
 	else
 		printf("granted: %zu peer%s, within the limits of the policy in force (bwlimit-ctl grant list)\n",
-		       x->n, CTL_S(x->n));
+		       x->n, BWL_S(x->n));
 	if (x->expired)
 		printf("  still revoked, because the grant has expired: %zu\n", x->expired);
 }
@@ -149,12 +149,12 @@ int ctl_grant_all(struct ctl *c, int argc, char **argv)
 		goto out;
 	}
 	if (!r && x.n)
-		r = bwl_audit_intent(&c->err, "grant --all: %zu peer%s, reason %s", x.n, CTL_S(x.n),
+		r = bwl_audit_intent(&c->err, "grant --all: %zu peer%s, reason %s", x.n, BWL_S(x.n),
 				     w.reason);
 	if (!r)
 		r = give_back(c, pins, &x);
 	if (!r && x.n)
-		bwl_audit("grant --all: %zu peer%s, reason %s", x.n, CTL_S(x.n), w.reason);
+		bwl_audit("grant --all: %zu peer%s, reason %s", x.n, BWL_S(x.n), w.reason);
 	if (!r)
 		print(c, &x, w.reason);
 out:

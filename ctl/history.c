@@ -233,7 +233,7 @@ static void print_foot(const struct ask *a, const struct hist_state *st, json_t 
 	}
 	puts("");
 	if (damaged)
-		bwl_warn("%u damaged row%s of the history left out", damaged, CTL_S(damaged));
+		bwl_warn("%u damaged row%s of the history left out", damaged, BWL_S(damaged));
 }
 
 static void print(const struct ask *a, const struct hist_state *st, const struct hist_values *x,

@@ -94,7 +94,7 @@ static void print_head(const struct bwl_policy *pol, const struct bwl_ipsec_caps
 		       const struct bwl_ipsec_numbers *n)
 {
 	printf("# bwlimit: node %s, %u peer%s; charon %s: %s ML-KEM, %s packet offload\n",
-	       pol->node, n->peers, CTL_S(n->peers),
+	       pol->node, n->peers, BWL_S(n->peers),
 	       *caps->version ? caps->version : "not asked, assumed 5.9.8",
 	       caps->mlkem ? "has" : "no", caps->packet ? "has" : "no");
 	if (n->numbered)
@@ -140,11 +140,11 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 	}
 	printf("charon %s (%s ML-KEM, %s packet offload): %u connection%s loaded, %u unloaded\n",
 	       caps->version, caps->mlkem ? "has" : "no", caps->packet ? "has" : "no", rep->loaded,
-	       CTL_S(rep->loaded), rep->unloaded);
+	       BWL_S(rep->loaded), rep->unloaded);
 	printf("  %u certificate%s, %u CRL%s, %u key%s (%u old one%s unloaded), %u PPK%s\n",
-	       rep->certs, CTL_S(rep->certs), rep->crls, CTL_S(rep->crls), rep->keys,
-	       CTL_S(rep->keys), rep->old_keys, CTL_S(rep->old_keys), rep->secrets,
-	       CTL_S(rep->secrets));
+	       rep->certs, BWL_S(rep->certs), rep->crls, BWL_S(rep->crls), rep->keys,
+	       BWL_S(rep->keys), rep->old_keys, BWL_S(rep->old_keys), rep->secrets,
+	       BWL_S(rep->secrets));
 	if (rep->stale)
 		printf("  SAs ended that were made for what a peer was before: %u\n", rep->stale);
 	if (n->revoked)
@@ -195,11 +195,12 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = drop_revoked(c, &p);
 	if (!r) {
-		bwl_audit("ipsec load %s: %u connections, %u unloaded",
-			  bwl_desired_name(argc ? argv[0] : NULL), rep.loaded, rep.unloaded);
+		bwl_audit("ipsec load %s: %u connection%s, %u unloaded",
+			  bwl_desired_name(argc ? argv[0] : NULL), rep.loaded, BWL_S(rep.loaded),
+			  rep.unloaded);
 		print_load(c, &p.caps, &rep, &p.n);
 	} else if (rep.failed) {
-		bwl_warn("%u connection%s loaded, %u refused", rep.loaded, CTL_S(rep.loaded),
+		bwl_warn("%u connection%s loaded, %u refused", rep.loaded, BWL_S(rep.loaded),
 			 rep.failed);
 	}
 	plan_free(&p);
@@ -265,7 +266,7 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 					"ipsec-rekey", "sa_count", total, "sa_kind",
 					ike ? "ike" : "child"));
 	else
-		printf("rekeying: %u %s_SA%s\n", total, ike ? "IKE" : "CHILD", CTL_S(total));
+		printf("rekeying: %u %s_SA%s\n", total, ike ? "IKE" : "CHILD", BWL_S(total));
 	return 0;
 }
 

@@ -181,7 +181,7 @@ static void show_text(const char *dir, const struct bwl_journal *j)
 	char text[64];
 
 	bwl_say(2, "%s: %s%s%s; %llu record%s%s%s", dir, bwl_journal_state_name(j->state),
-		*j->why ? ": " : "", j->why, (unsigned long long)j->seq, CTL_S(j->seq),
+		*j->why ? ": " : "", j->why, (unsigned long long)j->seq, BWL_S(j->seq),
 		j->closed.stop ? "; stopped" : "", j->closed.clamp ? "; clamped" : "");
 	for (size_t i = 0; i < j->closed.nnames; i++)
 		printf("  revoked  %s\n", j->closed.name[i].name);

@@ -172,14 +172,14 @@ static int pki_revoke(struct ctl *c, int argc, char **argv)
 		r = bwl_pki_revoke(o.ca, argv[0], o.crl_life_s, &n, &c->err);
 	if (r)
 		return r;
-	bwl_audit("pki revoke %s: %u certificates", argv[0], n);
+	bwl_audit("pki revoke %s: %u certificate%s", argv[0], n, BWL_S(n));
 	if (c->json)
 		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:i}", "version", BWL_JSON_VERSION, "kind",
 					"pki-revoke", "node", argv[0], "certificate_count", n));
 	else if (n)
 		printf("%s: %u certificate%s revoked; the other nodes refuse it once they have the new CRL\n"
 		       "  (x509crl of their folders, then `bwlimit-ctl ipsec load FILE` there)\n",
-		       argv[0], n, CTL_S(n));
+		       argv[0], n, BWL_S(n));
 	else
 		printf("%s: was revoked before; the CRL is in every node's folder again\n",
 		       argv[0]);

@@ -49,7 +49,7 @@ static void warn_modes(const struct bwl_pins *pins, const struct bwl_policy *pol
 	if (sa && !pins->ctl->tunnel)
 		bwl_warn(
 			"there is no tunnel device: packets of %zu encrypted peer%s are dropped, as no-sa (bwlimit-load attach)",
-			sa, CTL_S(sa));
+			sa, BWL_S(sa));
 }
 
 struct apply {
@@ -160,7 +160,7 @@ static int put_in_force(struct ctl *c, struct apply *a, struct bwl_pins *pins, c
 	if (r)
 		return r;
 	progress = ctl_progress_start("putting %zu peer%s in force", pol->npeers,
-				      CTL_S(pol->npeers));
+				      BWL_S(pol->npeers));
 	if (!order(c, a, rep, &r))
 		r = apply_here(c, a, pins, rep);
 	ctl_progress_end(progress);

@@ -59,8 +59,8 @@ static void print_good(const char *file, const struct bwl_policy *pol)
 	ctl_policy_hex(pol, hex);
 	ctl_policy_warn(pol);
 	printf("%s: ok: %zu peer%s with %zu prefix%s, %zu zone%s, %zu host port%s; digest %.16s\n",
-	       file, pol->npeers, CTL_S(pol->npeers), prefixes, prefixes == 1 ? "" : "es",
-	       pol->nzones, CTL_S(pol->nzones), pol->nports, CTL_S(pol->nports), hex);
+	       file, pol->npeers, BWL_S(pol->npeers), prefixes, BWL_ES(prefixes), pol->nzones,
+	       BWL_S(pol->nzones), pol->nports, BWL_S(pol->nports), hex);
 }
 
 static void print_errors(const char *file, const struct bwl_errors *all)
@@ -71,7 +71,7 @@ static void print_errors(const char *file, const struct bwl_errors *all)
 		fprintf(stderr, "%s: more than %d errors; the others are not shown\n", file,
 			BWL_ERRORS_MOST);
 	else
-		fprintf(stderr, "%s: %zu error%s\n", file, all->n, CTL_S(all->n));
+		fprintf(stderr, "%s: %zu error%s\n", file, all->n, BWL_S(all->n));
 }
 
 static json_t *json_of(const char *file, const struct bwl_policy *pol, const struct bwl_errors *all)

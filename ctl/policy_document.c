@@ -58,9 +58,8 @@ void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t 
 		return;
 	}
 	printf("in force: %u peer%s with %u prefix%s (%u new, %u gone) in %s, maps %s at the peak\n",
-	       r->peers, CTL_S(r->peers), r->prefixes, r->prefixes == 1 ? "" : "es", r->added,
-	       r->retired, bwl_human_time(r->seconds, took),
-	       bwl_human_size((double)r->map_bytes, mem));
+	       r->peers, BWL_S(r->peers), r->prefixes, BWL_ES(r->prefixes), r->added, r->retired,
+	       bwl_human_time(r->seconds, took), bwl_human_size((double)r->map_bytes, mem));
 	if (r->inherited)
 		printf("  peers that take the place of others, and what these had spent: %u\n",
 		       r->inherited);

@@ -247,7 +247,7 @@ static void print_text(const struct order *o)
 	if (!o->encrypted)
 		return;
 	printf("  %-8s %10.3f ms  %u SA%s and %u polic%s removed%s%s\n", "kernel",
-	       (double)o->kernel_ns / 1e6, o->kernel.sas, CTL_S(o->kernel.sas), o->kernel.policies,
+	       (double)o->kernel_ns / 1e6, o->kernel.sas, BWL_S(o->kernel.sas), o->kernel.policies,
 	       o->kernel.policies == 1 ? "y" : "ies", *o->kernel_why ? "; " : "", o->kernel_why);
 	if (*o->charon_why)
 		printf("  %-8s %10.3f ms  %s\n", "charon", (double)o->charon_ns / 1e6,
@@ -255,7 +255,7 @@ static void print_text(const struct order *o)
 	else
 		printf("  %-8s %10.3f ms  %u connection%s unloaded, %u more SA%s ended, the other side told\n",
 		       "charon", (double)o->charon_ns / 1e6, o->charon.conns,
-		       CTL_S(o->charon.conns), o->charon.sas, CTL_S(o->charon.sas));
+		       BWL_S(o->charon.conns), o->charon.sas, BWL_S(o->charon.sas));
 }
 
 int ctl_revoke(struct ctl *c, int argc, char **argv)

@@ -71,8 +71,8 @@ static void destroy_keys(void)
 	if (bwl_ipsec_destroy(NULL, NULL, CHARON_NS, &files, &unloaded, why, &e))
 		bwl_warn("%s", e.text);
 	bwl_audit(
-		"tamper: this tray's own IKE keys are destroyed: %u files, %u that charon had%s%s",
-		files, unloaded, *why ? "; charon: " : "", why);
+		"tamper: this tray's own IKE keys are destroyed: %u file%s, %u that charon had%s%s",
+		files, BWL_S(files), unloaded, *why ? "; charon: " : "", why);
 }
 
 /* The agent is dead, or hangs. */

@@ -134,8 +134,8 @@ static int capture(struct ctl *c, struct order *o, FILE *f)
 	ctl_catch_signals();
 	tap.end_ns = bwl_now_ns() + o->for_ns;
 	r = tap_run(&tap, f, say_began, o, &c->err);
-	bwl_audit("tap of peer %.64s ended: %llu frames, %llu lost%s", o->peer,
-		  (unsigned long long)tap.frames, (unsigned long long)tap.lost,
+	bwl_audit("tap of peer %.64s ended: %llu frame%s, %llu lost%s", o->peer,
+		  (unsigned long long)tap.frames, BWL_S(tap.frames), (unsigned long long)tap.lost,
 		  r             ? ", it failed"
 		  : tap.is_full ? ", the file is full"
 		  : ctl_stopped ? ", interrupted"

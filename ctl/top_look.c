@@ -168,7 +168,7 @@ void top_head(const struct top_look *k, FILE *f)
 								 : "";
 
 	fprintf(f, "%s: %s%zu peer%s, %s passes, %s is dropped, ", v->gen.base->node_name, stop,
-		k->all, CTL_S(k->all), bwl_human_rate(k->pass_bps, a),
+		k->all, BWL_S(k->all), bwl_human_rate(k->pass_bps, a),
 		bwl_human_rate(k->drop_bps, b));
 	if (heartbeat == BWL_NEVER_NS)
 		fputs("no heartbeat is asked for", f);

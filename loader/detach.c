@@ -12,6 +12,7 @@
 #include "suspend.h"
 #include "find_programs.h"
 #include "tunnel.h"
+#include "bwl/plural.h"
 
 /*
  * With the same layout, or one that only has more maps, new programs run on the same maps, and are
@@ -122,10 +123,10 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 	if (!r)
 		r = bwl_load_wipe(l.dir, e);
 	if (!r && a->open) {
-		bwl_audit("detach --open: %u host ports come up without any limit", nhost);
+		bwl_audit("detach --open: %u host port%s without any limit", nhost, BWL_S(nhost));
 		r = bwl_attach_set(host, nhost, true, e);
 	} else if (!r && nhost) {
-		bwl_audit("detach: %u host ports are down", nhost);
+		bwl_audit("detach: %u host port%s set down", nhost, BWL_S(nhost));
 	}
 	bwl_load_end(&l);
 	return r;

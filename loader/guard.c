@@ -14,6 +14,7 @@
 #include "hook/iif_rules.h"
 #include "fallback.h"
 #include "port_sysctl.h"
+#include "bwl/plural.h"
 
 /*
  * The maps are opened each time, because attach may have made new ones. Those of the previous
@@ -130,7 +131,8 @@ int bwl_down(struct bwl_attach *a, struct bwl_err *e)
 	free(d);
 	if (!failed && a->json)
 		bwl_doc_print(bwl_doc("down"));
-	return failed ? bwl_fail(e, EIO, "%u devices could not be set down", failed) : 0;
+	return failed ? bwl_fail(e, EIO, "%u device%s could not be set down", failed, BWL_S(failed))
+		      : 0;
 }
 
 int bwl_guard(struct bwl_attach *a, struct bwl_err *e)

@@ -16,6 +16,7 @@
 #include "record.h"
 #include "suspend.h"
 #include "verify.h"
+#include "bwl/plural.h"
 
 #define REPAIR "bwlimit-load attach repairs it"
 
@@ -212,11 +213,12 @@ static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct
 	if (first)
 		bwl_check(r, "offload-carried", BWL_WARN,
 			  "bwlimit-ctl peer show NAME; docs/bluefield.md",
-			  "XDP carries %u of %u peers of path offload; TC carries %.31s: %s",
-			  carried, wanted, p->name[first].name, bwl_carried_by_text(why));
+			  "XDP carries %u of %u peer%s of path offload; TC carries %.31s: %s",
+			  carried, wanted, BWL_S(wanted), p->name[first].name,
+			  bwl_carried_by_text(why));
 	else if (wanted)
 		bwl_check(r, "offload-carried", BWL_OK, "",
-			  "XDP carries all %u peers of path offload", wanted);
+			  "XDP carries all %u peer%s of path offload", wanted, BWL_S(wanted));
 }
 
 /* If `next_hop_mac` is given, nobody on the link may move the next hop elsewhere. */
@@ -280,8 +282,8 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	}
 	for (i = 0; i < 32; i++)
 		snprintf(hex + 2 * i, 3, "%02x", g.base->digest[i]);
-	bwl_check(r, "policy", BWL_OK, "", "policy of node %s in force: %u peers, digest %s",
-		  g.base->node_name, g.base->npeers,
+	bwl_check(r, "policy", BWL_OK, "", "policy of node %s in force: %u peer%s, digest %s",
+		  g.base->node_name, g.base->npeers, BWL_S(g.base->npeers),
 		  strspn(hex, "0") == 64 ? "none (edited since it was applied)" : hex);
 	if (pending)
 		bwl_check(r, "policy-trial", BWL_WARN, "bwlimit-ctl policy confirm",
@@ -347,7 +349,7 @@ static int verify(struct bwl_attach *a, struct bwl_pins *p, bool quiet, struct b
 	if (!err && a->json)
 		bwl_doc_print(json_incref(o));
 	else if (!err)
-		printf("%u failed, %u warnings\n", r.failed, r.warned);
+		printf("%u failed, %u warning%s\n", r.failed, r.warned, BWL_S(r.warned));
 	json_decref(o);
 	return err ? err : (int)r.failed;
 }

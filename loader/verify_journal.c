@@ -4,6 +4,7 @@
 #include <bwl/tables.h>
 #include "journal/journal.h"
 #include "verify.h"
+#include "bwl/plural.h"
 
 /*
  * Anything else that keeps the ports closed does not last: `up` or bwlimitd turns it into running.
@@ -54,9 +55,10 @@ void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p)
 		break;
 	case BWL_JOURNAL_OK:
 		bwl_check(r, "journal", BWL_OK, "",
-			  "closures survive a reboot: %llu records, %zu names, %zu prefixes, %zu "
+			  "closures survive a reboot: %llu record%s, %zu name%s, %zu prefix%s, %zu "
 			  "limits%s%s; an old copy of the whole state directory is %s",
-			  (unsigned long long)j.seq, j.closed.nnames, j.closed.live.n,
+			  (unsigned long long)j.seq, BWL_S(j.seq), j.closed.nnames,
+			  BWL_S(j.closed.nnames), j.closed.live.n, BWL_ES(j.closed.live.n),
 			  j.closed.nlimits, j.closed.stop ? ", stopped" : "",
 			  j.closed.clamp ? ", clamped" : "",
 			  bound ? "detected, by the TPM's counter"

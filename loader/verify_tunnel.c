@@ -5,8 +5,9 @@
 #include <string.h>
 #include "bwl/kernel_has.h"
 #include "verify.h"
+#include "bwl/plural.h"
 
-#define PEERS_ARE(n) (n) == 1 ? "" : "s", (n) == 1 ? "is" : "are"
+#define PEERS_ARE(n) BWL_S(n), (n) == 1 ? "is" : "are"
 
 struct found {
 	unsigned encrypted, shaped;
@@ -111,7 +112,7 @@ static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsi
 			"boot Linux 6.8 or newer; or use inbound SAs in software or crypto offload",
 			"before Linux 6.8, what a device decrypts is dropped (no-sa): %u peer%s "
 			"affected",
-			peers, peers == 1 ? "" : "s");
+			peers, BWL_S(peers));
 	for (i = 0; has.sa_of_packet && i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &p->dev[i];
 
@@ -151,7 +152,7 @@ void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const str
 	if (now >= *(const volatile __u32 *)&p->ctl->tracked_until_s * 1000000000ULL)
 		bwl_check(r, "sa-tracking", BWL_WARN, "systemctl start bwlimitd, or bwlimit-ipsec",
 			  "nothing tracks the SAs of %u encrypted peer%s", f.encrypted,
-			  f.encrypted == 1 ? "" : "s");
+			  BWL_S(f.encrypted));
 	if (f.dev_in)
 		check_decrypted(r, p, f.dev_in);
 	for (i = 0; i < BWL_MAX_NEXTHOPS; i++)

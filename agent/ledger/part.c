@@ -15,6 +15,7 @@
 #include "tpm/tpm.h"
 #include "parts.h"
 #include "thread.h"
+#include "bwl/plural.h"
 
 #define SECOND 1000000000ULL
 #define RETRY_FIRST_NS 100000000ULL
@@ -74,8 +75,9 @@ static int open_ledger(struct ledger_part *v, struct bwl_err *e)
 		return r;
 	if (how == LEDGER_SET_ASIDE)
 		tell_set_aside(v, e);
-	agent_log(LOG_INFO, "ledger", "the ledger has %d rows, at commit %llu",
-		  ledger_count(v->ledger), (unsigned long long)ledger_seq(v->ledger));
+	agent_log(LOG_INFO, "ledger", "the ledger has %d row%s, at commit %llu",
+		  ledger_count(v->ledger), BWL_S(ledger_count(v->ledger)),
+		  (unsigned long long)ledger_seq(v->ledger));
 	releases_forget(v->releases);
 	anchor_forget(v->anchor, how != LEDGER_FOUND);
 	return 0;

@@ -22,6 +22,7 @@
 #include "meter.h"
 #include "parts.h"
 #include "thread.h"
+#include "bwl/plural.h"
 
 #define LOOK_NS 1000000000ULL /* never sooner: the meter takes each look for a second */
 #define FRAME_BYTES 22        /* FCS 4, and 42 bytes of ARP become 60 */
@@ -43,12 +44,12 @@ static const char *const names[COUNTERS] = {
 /* In the order of reporting: the first one that is exceeded stands for the others. */
 enum meter { FRAMES, PORT_FRAMES, RDMA, BYTES, PORT_BYTES, METERS };
 static const char *const says[METERS] = {
-	[FRAMES] = "%.15s sent %llu frames that did not pass its last gate",
-	[PORT_FRAMES] = "the port of %.15s sent %llu frames that the DPU's kernel did not let out "
+	[FRAMES] = "%.15s sent %llu frame%s that did not pass its last gate",
+	[PORT_FRAMES] = "the port of %.15s sent %llu frame%s that the DPU's kernel did not let out "
 			"(tx_packets_phy)",
-	[RDMA] = "%.15s sent %llu RDMA frames, which no gate sees (tx_vport_rdma)",
-	[BYTES] = "%.15s sent %llu more bytes than passed its last gate",
-	[PORT_BYTES] = "the port of %.15s sent %llu more bytes than the DPU's kernel let out "
+	[RDMA] = "%.15s sent %llu RDMA frame%s, which no gate sees (tx_vport_rdma)",
+	[BYTES] = "%.15s sent %llu more byte%s than passed its last gate",
+	[PORT_BYTES] = "the port of %.15s sent %llu more byte%s than the DPU's kernel let out "
 		       "(tx_bytes_phy)",
 };
 
@@ -116,7 +117,7 @@ static void sign(struct counters *t, const struct bwl_dev *d, enum meter m, uint
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	snprintf(text, sizeof(text), says[m], d->name, (unsigned long long)over);
+	snprintf(text, sizeof(text), says[m], d->name, (unsigned long long)over, BWL_S(over));
 #pragma GCC diagnostic pop
 	agent_tamper(t->pins, &(struct agent_sign){ .input = BWL_TAMPER_counters, .what = text },
 		     false);

@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 #include "agent.h"
 #include "gate.h"
+#include "bwl/plural.h"
 
 #define SECOND_NS 1000000000ULL
 #define NAMED 4 /* peers named in the text */
@@ -76,8 +77,8 @@ static void sign(struct tamper_gate *g, unsigned npeers, const char *where)
 	char text[300];
 	int n;
 
-	n = snprintf(text, sizeof(text), "%llu frames stopped by the last gate of %s",
-		     (unsigned long long)(g->frames - g->said), where);
+	n = snprintf(text, sizeof(text), "%llu frame%s stopped by the last gate of %s",
+		     (unsigned long long)(g->frames - g->said), BWL_S(g->frames - g->said), where);
 	for (unsigned i = 0; i < npeers && i < NAMED; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%.31s", i ? ", " : ", to ",
 			      g->pins->name[g->peer[i]].name);

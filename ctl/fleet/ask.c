@@ -149,8 +149,10 @@ static void text_unacknowledged(const json_t *o)
 		const json_t *names = json_object_get(l, "tray_names");
 		double more = number(l, "tray_count") - (double)json_array_size(names);
 
-		printf("%s is %s on %.0f trays:", json_string_value(json_object_get(l, "document")),
-		       json_string_value(json_object_get(l, "lack")), number(l, "tray_count"));
+		printf("%s is %s on %.0f tray%s:",
+		       json_string_value(json_object_get(l, "document")),
+		       json_string_value(json_object_get(l, "lack")), number(l, "tray_count"),
+		       BWL_S(number(l, "tray_count")));
 		json_array_foreach(names, k, v) printf("%s %s", k ? "," : "", json_string_value(v));
 		if (more > 0)
 			printf(" and %.0f more", more);

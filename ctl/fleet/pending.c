@@ -94,7 +94,7 @@ static void print_words(const json_t *o)
 	if (json_is_true(widens))
 		printf("  WIDENS, in %lld place%s:\n",
 		       (long long)json_integer_value(json_object_get(o, "widening_count")),
-		       CTL_S(json_integer_value(json_object_get(o, "widening_count"))));
+		       BWL_S(json_integer_value(json_object_get(o, "widening_count"))));
 	else
 		printf("  %s\n", json_is_false(widens)
 					 ? "widens nothing: one person suffices"

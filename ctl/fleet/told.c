@@ -59,8 +59,9 @@ void fleet_tell_progress(struct fleet *f, const struct fleet_put *p, struct flee
 		fflush(stdout);
 	} else if (isatty(STDERR_FILENO)) {
 		t->line = true;
-		fprintf(stderr, "\r\033[K%zu of %zu trays have it, %zu refused it",
-			n[FLEET_ACKNOWLEDGED], p->ntrays, n[FLEET_REFUSED]);
+		fprintf(stderr, "\r\033[K%zu of %zu tray%s it, %zu refused it",
+			n[FLEET_ACKNOWLEDGED], p->ntrays, p->ntrays == 1 ? " has" : "s have",
+			n[FLEET_REFUSED]);
 		fflush(stderr);
 	}
 }
@@ -223,7 +224,8 @@ int fleet_tell(struct fleet *f, const struct fleet_put *p, bool waited, uint64_t
 	if (!waited)
 		return 0;
 	if (!f->c->json)
-		printf("%zu of %zu trays have it, after %s\n", n[FLEET_ACKNOWLEDGED], p->ntrays,
+		printf("%zu of %zu tray%s it, after %s\n", n[FLEET_ACKNOWLEDGED], p->ntrays,
+		       p->ntrays == 1 ? " has" : "s have",
 		       bwl_human_time((double)took_ns / 1e9, time));
 	if (n[FLEET_ACKNOWLEDGED] == p->ntrays && all_in_force(f))
 		return 0;

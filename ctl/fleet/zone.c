@@ -337,8 +337,9 @@ int fleet_zone_peers(struct fleet *f, const char *audience, const char *zone, co
 		r = bwl_hint(&f->c->err, "`zones:` of a policy file names them");
 	}
 	if (!r && json_object_size(z.peers) > BWL_PAYLOAD_LIST_MOST) {
-		bwl_fail(&f->c->err, E2BIG, "zone '%.64s' has %zu peers; a revocation names %u",
-			 zone, json_object_size(z.peers), BWL_PAYLOAD_LIST_MOST);
+		bwl_fail(&f->c->err, E2BIG, "zone '%.64s' has %zu peer%s; a revocation names %u",
+			 zone, json_object_size(z.peers), BWL_S(json_object_size(z.peers)),
+			 BWL_PAYLOAD_LIST_MOST);
 		r = bwl_hint(
 			&f->c->err,
 			"--zone needs --all: without it every grant of a tray or a label is revoked");

@@ -57,7 +57,7 @@ lost() { in_dpu tc -s -j qdisc show dev p0 root | jq -e '.[0].drops >= 20' >/dev
 
 lab_attach || exit 1
 start log
-check "one frame past the gate is found out" found 'p0 sent 1 frames that did not pass its last gate; action log'
+check "one frame past the gate is found out" found 'p0 sent 1 frame that did not pass its last gate; action log'
 check "to log it closes nothing" state live
 
 # As many frames as were lost behind the gate go past it, and larger ones: a count of frames does not show it.

@@ -140,7 +140,7 @@ check "it is said what was done" grep -q 'destroy: every peer' "$LAB_TMP/out"
 check "every grant is revoked" revoked
 destroyed() { [[ -z $(ls "$A/swanctl/private") ]]; }
 check "and the key is destroyed" lab_wait_for 30 destroyed
-check "with an alarm" lab_wait_for 30 grep -q '"level":"alert".*"event":"keys".*keys are destroyed: 1 files' "$LAB_TMP/agent"
+check "with an alarm" lab_wait_for 30 grep -q '"level":"alert".*"event":"keys".*keys are destroyed: 1 file' "$LAB_TMP/agent"
 lab_stop "$AGENT_PID"
 works pki issue tray-10 --ca "$CA" --out "$A/swanctl"
 works grant tray.3 reason again
@@ -226,6 +226,6 @@ check "and everything is revoked" all_revoked
 check "control: the key is there while the disk refuses" test -s "$key"
 nsenter --mount --target "$AGENT_PID" umount "$A/swanctl/private"
 check "then it is gone, within the minute that was told" lab_wait_for 180 destroyed
-check "with an alarm" lab_wait_for 60 grep -q '"level":"alert".*"event":"keys".*keys are destroyed: 1 files' "$LAB_TMP/again"
+check "with an alarm" lab_wait_for 60 grep -q '"level":"alert".*"event":"keys".*keys are destroyed: 1 file' "$LAB_TMP/again"
 lab_stop "$AGENT_PID"
 done_testing

@@ -183,7 +183,7 @@ check "which tray, what, since when and what opens it" await 60 is '.closure_cou
 check "and who lacks which document" says '.unacknowledged == [{document: "revocation/r1", lack: "missing", tray_count: 1, tray_names: ["tray-3"]}]'
 check "which is what its schema says" schema fleet-closures
 check "of another tray there is none" is '.closure_count == 0 and .unacknowledged == []' closures --tray tray-1
-check "people read them" eval 'fleet closures >"$ETCD_DIR/said" && grep -q "^revocation/r1 is missing on 1 trays: tray-3" "$ETCD_DIR/said" && grep -q "clamped .*--lifts clamp" "$ETCD_DIR/said"'
+check "people read them" eval 'fleet closures >"$ETCD_DIR/said" && grep -q "^revocation/r1 is missing on 1 tray: tray-3" "$ETCD_DIR/said" && grep -q "clamped .*--lifts clamp" "$ETCD_DIR/said"'
 
 note "The page's API of a fleet"
 web_start() {

@@ -123,7 +123,7 @@ make() { # out number audience [how long]
 publish() { ctl policy publish "$@" --conf "$desk/fleet.conf"; }
 check "the root is published, and all three have it" ends 0 '3 of 3 trays have it' publish "$desk/root"
 make p5 5 tray:tray-1
-check "a policy for one tray" ends 0 '1 of 1 trays have it' publish "$desk/p5"
+check "a policy for one tray" ends 0 '1 of 1 tray has it' publish "$desk/p5"
 check "with a warning that one signature only tightens" grep -q 'signed by 1 of the 2 who may widen' "$ETCD_DIR/said"
 refute "which the others are not given" got 2 policy-p
 check "control: tray-1 has it" got 1 policy-p
@@ -164,7 +164,7 @@ check "it is among what waits" ends 0 'enrolment/tray-1.*signed by alice' fleet 
 check "with what it asks, in words" grep -qE '^  lets tray tray-1 in' "$ETCD_DIR/said"
 check "whoever asks for it as JSON gets what its schema says" eval 'fleet pending --json | judge fleet-pending'
 check "alice again is not enough" ends 0 'waits for more signatures|^$' fleet approve enrolment/tray-1 --key "$desk/alice.pem" --yes --no-wait
-check "bob approves: it is published, and the tray has it" ends 0 '1 of 1 trays have it' \
+check "bob approves: it is published, and the tray has it" ends 0 '1 of 1 tray has it' \
 	fleet approve enrolment/tray-1 --key "$desk/bob.pem" --yes
 check "and waits no more" ends 0 'enrolment/tray-2' fleet pending
 refute "not that one" grep -q 'tray-1,' "$ETCD_DIR/said"

@@ -124,7 +124,7 @@ check "TCP over IPv4 passes" tcp 10.0.2.2
 check "TCP over IPv6 passes" tcp fd00:2::2
 check "the tunnel device saw none of that either" test "$(frames "bwl0 out" ^pass-gate)" = "$was"
 check "verify says so" sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsenter --net=/run/netns/$LAB-dpu1 '$LOAD' verify --json |
-	jq -e '.checks[] | select(.text | test(\"XDP carries all 1 peers\"))' >/dev/null"
+	jq -e '.checks[] | select(.text | test(\"XDP carries all 1 peer\"))' >/dev/null"
 gone "$SA_OUT"
 check "an SA that goes is noticed" lab_wait_for 10 is_why no-sa
 dpu1 "$SA_OUT"

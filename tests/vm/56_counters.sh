@@ -75,7 +75,7 @@ sent() { in_ns dpu1 ethtool -S p0 | awk "/$1:/ { print \$2 }"; }
 redirected() { in_ns dpu1 ethtool -S pf0hpf | awk '/xdp_redirect:/ { n += $2 } END { print n + 0 }'; }
 
 check "XDP carries the peer" lab_wait_for 30 is_why xdp
-check "one frame past the gate is found out" found 'p0 sent 1 frames that did not pass its last gate'
+check "one frame past the gate is found out" found 'p0 sent 1 frame that did not pass its last gate'
 was=$(signs)
 echo "eth ip4 src=10.0.1.2 dst=10.0.2.2 udp dport=9 fill=1000" |
 	in_ns host1 "$FRAMES" send h0 --gw "$(tray_mac 1 2)" --pps 200 --seconds "${BWL_COUNTERS_SECONDS:-20}" >/dev/null
