@@ -72,7 +72,7 @@ static bool goes_on(const char *line, size_t column, size_t hang)
 /* One line for each paragraph, item and command. The caller frees. */
 static char *join(const char *text)
 {
-	char *all = malloc(strlen(text) + 1), *out = all;
+	char *all = malloc(strlen(text) + 2), *out = all; /* the last line may lack its newline */
 	size_t column = 0, hang = 0, above = 0;
 	enum part part = TEXT;
 	bool open = false;

@@ -29,6 +29,12 @@ static void a_paragraph_is_wrapped_wherever_its_lines_ended(void **state)
 	assert_help(W70 "cccccc dddd\n", W70 "cccccc\ndddd\n");
 }
 
+static void the_last_line_may_lack_its_newline(void **state)
+{
+	(void)state;
+	assert_help("aaaa\n\nbbbb", "aaaa\n\nbbbb\n");
+}
+
 static void columns_are_characters(void **state)
 {
 	(void)state;
@@ -93,6 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_paragraph_is_wrapped_wherever_its_lines_ended),
+		cmocka_unit_test(the_last_line_may_lack_its_newline),
 		cmocka_unit_test(columns_are_characters),
 		cmocka_unit_test(an_item_goes_on_below_its_text),
 		cmocka_unit_test(an_item_that_is_too_long_goes_on_below_the_others),
