@@ -322,8 +322,10 @@ static int show_item(const struct bwl_audit_item *i, void *arg)
 	by = json_object_get(i->json, "by");
 	if (asprintf(&line, "%6llu  %s  %-10s  %-9s  %s", (unsigned long long)i->n,
 		     text_of(i->json, "time"), text_of(by, "program"), text_of(i->json, "event"),
-		     text_of(i->json, "text")) < 0)
+		     text_of(i->json, "text")) < 0) {
+		line = NULL; /* undefined after a failure */
 		return -ENOMEM;
+	}
 	/* records are printed before they are verified */
 	for (char *at = line; *at; at++)
 		if (!isprint((unsigned char)*at))
