@@ -15,7 +15,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 143' INT TERM HUP
 
-run() { THIEF_OPEN=1 timeout 120 "$1" </dev/null >"$tmp/$(basename "$1")" 2>&1; }
+run() { THIEF_OPEN=1 timeout 600 "$1" </dev/null >"$tmp/$(basename "$1")" 2>&1; }
 # These fill the neighbour table, which all namespaces of a machine share: meanwhile nothing can be resolved.
 alone=" 24_neighbour_flood 38_remote_fills_neighbours "
 scripts=()
