@@ -102,7 +102,7 @@ a_test other "$beside"
 for guest in guest turn; do
 	printf 'add_test(vm.%s "/bin/false")\nset_tests_properties(vm.%s PROPERTIES LABELS netns)\n' $guest $guest >>"$work/build/release/CTestTestfile.cmake"
 done
-check "on a slow machine the emulated guests are left out" eval 'BWL_TESTS_LATE=0 runs 0'
+check "on a slow machine the emulated guests are left out" eval 'BWL_TESTS_SLOW=0 runs 0'
 check "and counted as skipped" last '1 passed, 0 failed, 0 unsteady, 2 skipped'
 check "with the reason" says 'vm.turn: a slow machine'
 check "control: otherwise they run" runs 1
