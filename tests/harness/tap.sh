@@ -26,10 +26,13 @@ done_testing() {
 	printf '1..%d\n' "$TAP_N"
 	[[ $TAP_BAD -eq 0 && $TAP_N -gt 0 ]]
 }
-# A test that calls a command that does not exist ends: it would otherwise go on without what it called. bash calls this
-# in a subshell, whose output may be redirected, so the test's own stderr is opened.
+# A test that calls a function that does not exist ends: it would otherwise go on without it. Names of functions have an
+# underscore, those of programs, whose lack a test may be ready for, mostly none. bash calls this in a subshell, whose
+# output may be redirected, so the test's own stderr is opened.
 command_not_found_handle() {
-	printf '# line %s: %s: no such command: the test ends\n' "${BASH_LINENO[0]}" "$1" >>"/proc/$$/fd/2"
+	echo "$1: command not found" >&2
+	[[ $1 == *_* ]] || return 127
+	printf '# line %s: %s: no such function: the test ends\n' "${BASH_LINENO[0]}" "$1" >>"/proc/$$/fd/2"
 	kill -TERM $$
 	return 127
 }
