@@ -7,9 +7,8 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deps.sh
 . "$here/deps.sh"
-browser=$(command -v chromium) || web_skip "no chromium"
+web_browser
 web_deps
-export BWL_BROWSER=$browser
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
 options=() dists=()

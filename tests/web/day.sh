@@ -7,7 +7,7 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deps.sh
 . "$here/deps.sh"
-BWL_BROWSER=$(command -v chromium) || web_skip "no chromium"
-export BWL_BROWSER BWL_PAGE=$BWL_SOURCE/web/page/dist
+web_browser
+export BWL_PAGE=$BWL_SOURCE/web/page/dist
 web_deps
 exec node "$here/day.mjs"

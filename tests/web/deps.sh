@@ -6,6 +6,11 @@ web_skip() { # why
 	echo "1..0 # SKIP $1"
 	exit 77
 }
+# The shell is the same engine without a browser's windows: it shows a page for less than half of the CPU.
+web_browser() {
+	BWL_BROWSER=$(command -v chromium-headless-shell || command -v chromium) || web_skip "no chromium-headless-shell"
+	export BWL_BROWSER
+}
 web_deps() {
 	local page=$BWL_SOURCE/web/page lock
 	command -v node >/dev/null || web_skip "no node"

@@ -5,7 +5,7 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deps.sh
 . "$here/deps.sh"
-browser=$(command -v chromium) || web_skip "no chromium"
+web_browser
 web_deps
-export BWL_BROWSER=$browser BWL_PAGE=$BWL_SOURCE/web/page/dist
+export BWL_PAGE=$BWL_SOURCE/web/page/dist
 exec node "$here/page.mjs"

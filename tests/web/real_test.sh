@@ -14,8 +14,7 @@ LAB=bwl-page-$$ LAB_DESTS=4
 . "$here/../harness/web.sh"
 # shellcheck source=deps.sh
 . "$here/deps.sh"
-BWL_BROWSER=$(command -v chromium) || web_skip "no chromium"
-export BWL_BROWSER
+web_browser
 [[ $(id -u) -eq 0 ]] || web_skip "needs root"
 web_deps
 lab_up 2>/dev/null || exit 1
