@@ -7,6 +7,8 @@
 # members, root, and one for each tray.
 
 : "${ETCD_DIR:?a folder for the cluster}"
+# shellcheck source=pause.sh
+. "${BASH_SOURCE[0]%/*}/pause.sh"
 ETCD_N=${ETCD_N:-3}
 etcd_ns() { echo "bwl-store-$$-$1"; }
 etcd_url() { echo "https://10.77.$1.2:2379"; } # member
@@ -110,11 +112,11 @@ etcd_auth() {
 # Waits for a condition, within bounds, and retries as soon as possible. Three minutes are enough for any
 # machine; the time it took is in $AWAITED, for a note.
 await() { # seconds command…
-	local begin=$SECONDS most=$(($1 > 180 ? $1 : 180))
+	local begin=$SECONDS most=$(($1 > 180 ? $1 : 180)) asked
 	shift
-	until "$@" >/dev/null 2>&1; do
+	until asked=${EPOCHREALTIME/[.,]/} && "$@" >/dev/null 2>&1; do
 		((SECONDS - begin < most)) || return 1
-		sleep 0.1
+		pause_since 100000 "$asked"
 	done
 	# shellcheck disable=SC2034 # tests use it
 	AWAITED=$((SECONDS - begin))

@@ -12,6 +12,9 @@
 # the destinations segment in software, so a destination's counters count frames as on a wire.
 # Source it, set LAB to a unique prefix, call lab_up. Everything is removed at exit.
 
+# shellcheck source=pause.sh
+. "${BASH_SOURCE[0]%/*}/pause.sh"
+
 LAB=${LAB:-bwl-lab-$$}
 LAB_DESTS=${LAB_DESTS:-3} LAB_HOSTS=${LAB_HOSTS:-1} LAB_UPLINKS=${LAB_UPLINKS:-1}
 LAB_MGMT=${LAB_MGMT:-0} LAB_MTU=${LAB_MTU:-1500}
@@ -204,11 +207,11 @@ lab_bg() { # file namespace command…
 }
 # Busy machines are slow, so a wait gives up after half a minute at the earliest.
 lab_wait_for() { # seconds command…: until it succeeds
-	local end=$((SECONDS + ($1 > 30 ? $1 : 30)))
+	local end=$((SECONDS + ($1 > 30 ? $1 : 30))) asked
 	shift
-	until "$@" >/dev/null 2>&1; do
+	until asked=${EPOCHREALTIME/[.,]/} && "$@" >/dev/null 2>&1; do
 		[[ $SECONDS -lt $end ]] || return 1
-		sleep 0.05
+		pause_since 50000 "$asked"
 	done
 }
 # Pings the first destination every 2 ms while the command runs repeatedly, at least twice.
