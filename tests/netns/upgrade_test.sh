@@ -85,19 +85,18 @@ begin() {
 	load attach --policy "$LAB_TMP/policy.yaml" --max-peers 64 --fresh-volume || return
 	in_host ping -q -c 3 -i 0.2 -W 2 "$(lab_dest4 3)" >/dev/null # neighbours are known
 }
-steal() { # to all three, about 1 MB/s each
+steal() { # to all three: file of what is said, packets a second of 1 kB; sets LAB_PID
 	local i
 	for i in 1 2 3; do echo "eth ip4 src=$HOST4 dst=$(lab_dest4 $i) udp dport=9 fill=1000"; done >"$LAB_TMP/frames"
-	lab_bg sent host sh -c 'exec "$@" <"$0"' "$LAB_TMP/frames" \
-		"$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 60 --pps 3600
-	thief=$LAB_PID
+	lab_bg "$1" host sh -c 'exec "$@" <"$0"' "$LAB_TMP/frames" \
+		"$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 120 --pps "$2"
 }
 spent() { # both volumes
 	[[ $(peer total .left.used_bytes) -ge $((TOTAL - 1100)) && $(peer window .left.used_bytes) -ge $((WINDOW - 1100)) ]]
 }
 
 crossing() { # commit, does a map change its shape?
-	local commit=$1 stops=$2 judges=() owned used windowed passed before
+	local commit=$1 stops=$2 judges=() thieves=() owned used windowed passed before
 	if ! OLD=$(old_tools "$commit"); then
 		skip "an upgrade from $commit" "its tools cannot be built here: no such commit (a shallow clone?), or $OLD/log"
 		return
@@ -105,7 +104,8 @@ crossing() { # commit, does a map change its shape?
 	check "$commit attaches" shown begin
 	before=$(unaccounted)
 	for i in 1 2 3; do judge_on "at-$i" $i; judges+=("$LAB_PID"); done
-	steal
+	steal slowly 900 # the window lasts until the upgrade, on a slow machine too
+	thieves=("$LAB_PID")
 	lab_wait_for 20 eval '[ "$(peer window .left.used_bytes)" -gt $((WINDOW / 3)) ]'
 	ctl revoke gone >/dev/null 2>&1
 	sleep 0.2
@@ -139,9 +139,11 @@ crossing() { # commit, does a map change its shape?
 	fi
 	check "verify is clean" shown load verify
 	check "and the peer is still revoked" [ "$(peer gone .state)" = revoked ]
+	steal quickly 3600
+	thieves+=("$LAB_PID")
 	check "the rest of both volumes can be used" lab_wait_for 30 spent
 	sleep 0.5
-	lab_stop "$thief"
+	for i in "${thieves[@]}"; do lab_stop "$i"; done
 	for i in "${judges[@]}"; do lab_stop "$i"; done
 	note "$(arrived at-1 1) of $TOTAL bytes, $(arrived at-2 2) of $WINDOW in the window, $(arrived revoked 3) revoked"
 	check "never a byte above the volume arrived" at_most "$(arrived at-1 1)" $TOTAL
