@@ -25,10 +25,11 @@ laid_out() { # folder
 }
 narrow() { # folder
 	local bad
-	bad=$(sources "$1" | while read -r f; do
-		expand -t 8 "$f" | awk -v f="$f" -v most="$COLUMNS_MOST" \
-			'length > most && !/"[^"]*"/ { print f ":" FNR }'
-	done)
+	bad=$(sources "$1" | xargs awk -F '\t' -v most="$COLUMNS_MOST" '{
+		columns = length($1)
+		for (i = 2; i <= NF; i++) columns += 8 - columns % 8 + length($i)
+		if (columns > most && !/"[^"]*"/) print FILENAME ":" FNR
+	}')
 	[[ -z $bad ]] || { note "$bad"; return 1; }
 }
 tidied() { # folder
