@@ -2,14 +2,19 @@
 # shellcheck shell=bash
 # Tools of an earlier commit: source this after lab.sh.
 
-# Builds bwlimit-load, bwlimit-ctl and bwlimitd of a commit, and programs given as FOLDER/NAME, once below the
-# build directory. OLD_TOOLS=DIR: they are taken from DIR/COMMIT if they are there, otherwise built there. Prints
-# their directory. Returns 77 if the history does not have the commit. They are not optimised: they run for seconds, and
-# compiling them would take twice as long. Their BPF programs are, as ever.
+# The last commit without signed statuses, and without what closes in signed times, and what its fleet runs: one build for
+# all tests of two versions in a fleet.
+OLD_FLEET_COMMIT=f973a85
+OLD_FLEET=(agent/bwlimitd sync/bwlimit-sync fleet/controller/bwlimit-controller)
+
+# Builds bwlimit-load and bwlimit-ctl of a commit, and programs given as FOLDER/NAME, once below the build directory:
+# every test of one commit gives the same. OLD_TOOLS=DIR: they are taken from DIR/COMMIT if they are there, otherwise
+# built there. Prints their directory. Returns 77 if the history does not have the commit. They are not optimised: they
+# run for seconds, and compiling them would take twice as long. Their BPF programs are, as ever.
 old_tools() { # commit [FOLDER/NAME…]
 	local source=${BWL_SOURCE:-$LAB_HERE/../..} commit=$1
 	local dir=${OLD_TOOLS:-$LAB_BUILD/old}/$commit at all=1
-	local programs=(loader/bwlimit-load ctl/bwlimit-ctl agent/bwlimitd "${@:2}")
+	local programs=(loader/bwlimit-load ctl/bwlimit-ctl "${@:2}")
 	mkdir -p "$dir" || return
 	(
 		exec 9>"$dir/lock"

@@ -13,9 +13,8 @@ LAB=bwl-older-$$ LAB_DESTS=2
 . "$here/lab.sh"
 # shellcheck source=../harness/old.sh
 . "$here/old.sh"
-OLD_COMMIT=f973a85 # the last one without signed statuses, and without what closes in signed times
-old_dir=$(old_tools "$OLD_COMMIT" sync/bwlimit-sync fleet/controller/bwlimit-controller) || {
-	echo "1..0 # SKIP its tools cannot be built here: no commit $OLD_COMMIT (a shallow clone?), or a build that fails"
+old_dir=$(old_tools "$OLD_FLEET_COMMIT" "${OLD_FLEET[@]}") || {
+	echo "1..0 # SKIP its tools cannot be built here: no commit $OLD_FLEET_COMMIT (a shallow clone?), or a build that fails"
 	exit 77
 }
 # shellcheck source=../harness/controller_lab.sh

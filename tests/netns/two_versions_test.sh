@@ -13,9 +13,8 @@ LAB=bwl-versions-$$ LAB_DESTS=2
 . "$here/lab.sh"
 # shellcheck source=../harness/old.sh
 . "$here/old.sh"
-OLD_COMMIT=f973a85 # the last one without signed statuses, and without what closes in signed times
-old_dir=$(old_tools "$OLD_COMMIT" sync/bwlimit-sync) || {
-	echo "1..0 # SKIP its tools cannot be built here: no commit $OLD_COMMIT (a shallow clone?), or a build that fails"
+old_dir=$(old_tools "$OLD_FLEET_COMMIT" "${OLD_FLEET[@]}") || {
+	echo "1..0 # SKIP its tools cannot be built here: no commit $OLD_FLEET_COMMIT (a shallow clone?), or a build that fails"
 	exit 77
 }
 # shellcheck source=../harness/controller_lab.sh
@@ -32,7 +31,7 @@ enrolment() { # NUMBER, JSON that is added
 		--name tray-7 --number "$1" --for 365d
 }
 docs_begin || exit 1
-check "control: etcd is up, and a tray of $OLD_COMMIT is attached" controller_lab_up
+check "control: etcd is up, and a tray of $OLD_FLEET_COMMIT is attached" controller_lab_up
 "$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
 etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null
 sync_up
