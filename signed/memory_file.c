@@ -170,7 +170,8 @@ static bool take_lists(struct bwl_memory *m, const json_t *o)
 	if (!json_is_array(items) || !json_is_array(revoked) ||
 	    json_array_size(items) > MEMORY_MOST || json_array_size(revoked) > MEMORY_MOST)
 		return false;
-	m->item = bwl_must(calloc(json_array_size(items) + 1, sizeof(*m->item)));
+	m->items_room = json_array_size(items) + 1;
+	m->item = bwl_must(calloc(m->items_room, sizeof(*m->item)));
 	m->revoked = bwl_must(calloc(json_array_size(revoked) + 1, sizeof(*m->revoked)));
 	json_array_foreach(items, i, v) if (!take_item(v, &m->item[m->nitems++])) return false;
 	return take_digests(revoked, m->revoked, &m->nrevoked) &&

@@ -25,7 +25,7 @@ struct bwl_memory {
 	uint64_t epoch, seq;
 	int64_t newest_s, whole_s, closed_s;
 	struct bwl_memory_item *item;
-	size_t nitems;
+	size_t nitems, items_room; /* room: of the allocation */
 	struct bwl_digest *revoked;
 	size_t nrevoked;
 	struct memory_expelled *expelled;

@@ -164,6 +164,9 @@ struct bwl_memory_item *memory_item_for(struct bwl_memory *m, const struct bwl_s
 		bwl_hint(e, "a revocation with `new_epoch` ends them all and makes room");
 		return NULL;
 	}
-	m->item = bwl_must(reallocarray(m->item, m->nitems + 1, sizeof(*m->item)));
+	if (m->nitems == m->items_room) {
+		m->items_room = m->items_room ? 2 * m->items_room : 16;
+		m->item = bwl_must(reallocarray(m->item, m->items_room, sizeof(*m->item)));
+	}
 	return &m->item[m->nitems++];
 }

@@ -234,16 +234,26 @@ static void check_all(struct bwl_check *c)
 		bwl_policy_check_overlaps(c);
 }
 
+/* Of a hash of n that is at most half full. */
+static size_t hash_mask(size_t n)
+{
+	size_t mask = 15;
+
+	while (mask < 2 * n)
+		mask = 2 * mask + 1;
+	return mask;
+}
+
 void bwl_check_policy(struct bwl_policy *p, const char *file, struct bwl_report *t)
 {
 	struct bwl_check c = { .p = p, .file = file, .rep = t, .e = &t->e };
 
 	bwl_policy_drop_warnings(p);
-	for (c.names_mask = 15; c.names_mask < 2 * p->npeers; c.names_mask = 2 * c.names_mask + 1)
-		;
+	c.names_mask = hash_mask(p->npeers);
+	c.nexthops_mask = hash_mask(p->npeers < BWL_MAX_NEXTHOPS ? p->npeers : BWL_MAX_NEXTHOPS);
 	c.names = calloc(c.names_mask + 1, sizeof(*c.names));
 	c.zones = calloc(BWL_MAX_ZONES, sizeof(*c.zones));
-	c.nexthops = calloc(BWL_NEXTHOP_HASH, sizeof(*c.nexthops));
+	c.nexthops = calloc(c.nexthops_mask + 1, sizeof(*c.nexthops));
 	if (c.names && c.zones && c.nexthops)
 		check_all(&c);
 	else

@@ -28,11 +28,9 @@ struct bwl_check {
 	uint32_t *names;                   /* hash of peers: index + 1 */
 	size_t names_mask;
 	struct bwl_hop *nexthops; /* hash */
-	size_t nnexthops;
+	size_t nexthops_mask, nnexthops;
 	struct bwl_hop last_hop;
 };
-
-#define BWL_NEXTHOP_HASH (4 * BWL_MAX_NEXTHOPS)
 
 bool bwl_check_name(const char *s, size_t max);
 /* Where the check is: section, item (SIZE_MAX: none), key (NULL: none). */

@@ -142,12 +142,12 @@ void bwl_check_nexthop(struct bwl_check *c, size_t at, const char *who)
 	if (!next_hop_of(c, at, &h) || !memcmp(&c->last_hop, &h, sizeof(h)))
 		return; /* most peers have the same next hop as the one before them in the file */
 	c->last_hop = h;
-	i = bwl_check_hash(&h, sizeof(h)) % BWL_NEXTHOP_HASH;
-	for (; *c->nexthops[i].uplink; i = (i + 1) % BWL_NEXTHOP_HASH)
+	i = bwl_check_hash(&h, sizeof(h)) & c->nexthops_mask;
+	for (; *c->nexthops[i].uplink; i = (i + 1) & c->nexthops_mask)
 		if (!memcmp(&c->nexthops[i], &h, sizeof(h)))
 			return;
 	bwl_check_at(c, "peers", at, "next_hop_mac", x->line);
-	for (size_t k = 0; bwl_mac_is_one(h.mac) && k < BWL_NEXTHOP_HASH; k++) {
+	for (size_t k = 0; bwl_mac_is_one(h.mac) && k <= c->nexthops_mask; k++) {
 		if (!is_torn(&c->nexthops[k], &h))
 			continue;
 		BWL_BAD(c, EINVAL,

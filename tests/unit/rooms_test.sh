@@ -26,8 +26,11 @@ built_on=$(awk '{ on[$1, $2]; n[$1]; n[$2] }
 			if (((a, b) in on) && ((b, c) in on) && !((a, c) in on)) { on[a, c]; more = 1 }
 	} while (more)
 	for (k in on) { split(k, x, SUBSEP); print x[1], x[2] } }' <<<"$direct" | sort)
+# Arrays of bash: to ask a program for each of some thousand pairs takes most of a minute on a slow machine.
+declare -A is_built_on room_of
+while read -r user used; do is_built_on["$user $used"]=1; done <<<"$built_on"
 allowed() { # room room; may the first use the second?
-	[[ $1 == "$2" ]] || grep -qxF "$1 $2" <<<"$built_on"
+	[[ $1 == "$2" || -v is_built_on["$1 $2"] ]]
 }
 no_circle() { # pairs "user used" on stdin
 	local out
@@ -49,6 +52,7 @@ done)
 public=$(for r in "${rooms[@]}"; do
 	find "$r/include" -name '*.h' 2>/dev/null | sed 's/.*include\///; s/$/ '"$r/"
 done)
+while read -r header r; do room_of[$header]=$r; done <<<"$public"
 header_pairs() { # room; prints which of its own headers include each other, without folders
 	awk -v r="$1/" 'index($1, r) == 1 && $1 ~ /\.h$/ { sub(/.*\//, "", $1); sub(/.*\//, "", $2); print }' <<<"$includes"
 }
@@ -70,7 +74,7 @@ keeps_below() { # room; it includes and calls only the rooms below it
 	while read -r user header; do
 		[[ ${user%%/*} == "$1" ]] || continue
 		[[ $header == lib/* || $header == ../* ]] && { note "$user includes $header"; bad=1; }
-		room=$(awk -v h="$header" '$1 == h { print $2 }' <<<"$public")
+		room=${room_of[$header]-}
 		[[ -z $room ]] || allowed "$1" "$room" || { note "$user includes $header of $room"; bad=1; }
 	done <<<"$includes"
 	return $bad
@@ -115,7 +119,11 @@ outer_includes=$(cd .. && for f in "${folders[@]}"; do
 	find "$f" -name '*.h' -exec grep -HoE '^#include "[^"]+"' {} + |
 		sed 's/:#include "/ /; s/"$//' | while read -r file header; do
 		for at in "${file%/*}" "${file%%/*}" .; do
-			[[ ! -e $at/$header ]] || { realpath --relative-to=. "$at/$header" | sed "s|^|$file |"; break; }
+			[[ -e $at/$header ]] || continue
+			header=$at/$header
+			[[ $header != *./* ]] || header=$(realpath --relative-to=. "$header")
+			echo "$file $header"
+			break
 		done
 	done
 done)
