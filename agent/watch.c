@@ -207,8 +207,13 @@ static void look_at_rules(struct watch *w)
 		w->news_of_rules = true; /* a tool is changing them: look again */
 		return;
 	}
+	/*
+	 * Of maps that detach removed the lock is free as well: without this look their rules would
+	 * come back, and those that a new attach is setting would go as left over.
+	 */
 	wrong = (struct bwl_err){ 0 };
-	if (bwl_lock_was_set(w->pins) && bwl_lock_check(w->pins, &wrong))
+	if (bwl_pins_are_there(w->pins) && bwl_lock_was_set(w->pins) &&
+	    bwl_lock_check(w->pins, &wrong))
 		say_rules(w, &wrong, bwl_lock_apply(w->pins, &e), &e);
 	flock(w->lock, LOCK_UN);
 }

@@ -295,6 +295,17 @@ for f in -4 -6; do
 done
 check "all rules flushed: they come back" lab_wait_for 5 lab_verifies
 check "and the DPU is reached" reached
+# bwlimitd notices within a second that its maps are gone. Until then it must not put their rules back, nor take those of
+# the next attach for left over.
+works detach
+lab_wait_for 10 grep -q '"event":"detached"' "$LAB_TMP/agent"
+check "after detach it puts none back" rules_lack "^[1-6]:|blackhole"
+works attach --fresh-volume --host hpf0 --uplink p0 --management mgmt0
+again() {
+	local i
+	for i in 1 2 3 4; do works detach && sleep "0.$i" && attach --fresh-volume || return; done
+}
+check "and an attach right after detach succeeds" again
 lab_stop "$agent"
 
 # A device that was up with an address when no management was named keeps its route, and verify reports it.
