@@ -88,9 +88,14 @@ was=$(signs)
 in_dpu "$LOAD" detach >/dev/null 2>&1
 in_dpu ping -c3 -i0.2 "$LAB_VIA4" >/dev/null 2>&1 # what no gate sees
 lab_attach
-in_dpu "$CTL" policy apply --yes "$LAB_TMP/desired.yaml" >/dev/null 2>&1
-in_dpu "$CTL" heartbeat >/dev/null 2>&1
-check "it goes on after detach and attach" lab_wait_for 30 reached
+in_dpu "$CTL" policy apply --yes "$LAB_TMP/desired.yaml" >"$LAB_TMP/applied" 2>&1
+in_dpu "$CTL" heartbeat >>"$LAB_TMP/applied" 2>&1
+goes_on() {
+	lab_wait_for 30 reached && return
+	note "$(cat "$LAB_TMP/applied")" "$(in_dpu "$CTL" status 2>&1)" "$(tail -n 12 "$LAB_TMP/agent.$starts")"
+	return 1
+}
+check "it goes on after detach and attach" goes_on
 lab_stop "$agent"
 ip_in dpu link del p0 # an uplink made anew counts from 0
 in_dpu "$LOAD" detach >/dev/null 2>&1
@@ -98,7 +103,7 @@ lab_uplink 0
 ip_in net route replace 10.7.0.0/16 via 192.0.2.1
 lab_attach
 start revoke
-check "and with an uplink whose counters began anew" lab_wait_for 30 reached
+check "and with an uplink whose counters began anew" goes_on
 refute "none of it is taken for frames past the gate" test "$(signs)" -ne "$was"
 check "with revoke it says so" found 'p0 sent [0-9]* frames\{0,1\} that .*action revoke'
 check "and everything is closed" lab_wait_for 20 state revoked
