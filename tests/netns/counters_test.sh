@@ -92,7 +92,7 @@ in_dpu "$CTL" policy apply --yes "$LAB_TMP/desired.yaml" >"$LAB_TMP/applied" 2>&
 in_dpu "$CTL" heartbeat >>"$LAB_TMP/applied" 2>&1
 goes_on() {
 	lab_wait_for 30 reached && return
-	note "$(cat "$LAB_TMP/applied")" "$(in_dpu "$CTL" status 2>&1)" "$(tail -n 12 "$LAB_TMP/agent.$starts")"
+	note "$(cat "$LAB_TMP/applied")" "$(in_dpu "$LOAD" verify 2>&1)" "$(tail -n 12 "$LAB_TMP/agent.$starts")"
 	return 1
 }
 check "it goes on after detach and attach" goes_on
