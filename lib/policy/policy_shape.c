@@ -3,7 +3,8 @@
  * Tells all keys and kinds of a text that do not fit the schema, and writes the text again without
  * them, so that the rest of it can be read and checked: libcyaml ends with the first one. An
  * unknown key, a second one and a value of a wrong kind are left out; where something must stand,
- * so that indices and names remain those of the file, an empty value does.
+ * so that indices and names remain those of the file, an empty value does. It goes on when no more
+ * errors are wanted, since the version of the file may be the only one to be told.
  */
 #include <errno.h>
 #include <limits.h>
@@ -241,8 +242,6 @@ static int on_node(void *arg, const struct bwl_node *n)
 	x->skip = UINT_MAX;
 	while (x->depth > n->depth)
 		close_level(x);
-	if (x->t->r)
-		return 1; /* no more errors are wanted */
 	if (!n->is_key)
 		return on_value(x, n);
 	on_key(x, n);

@@ -129,8 +129,11 @@ static void take_version(struct bwl_conv *c, const char *s)
 	if (!strcmp(s, "1"))
 		return;
 	bwl_fail(c->e, EINVAL, "version '%.64s' is not known: this program reads version: 1", s);
-	if (c->rep->all)
+	if (c->rep->all) {
 		c->rep->all->n = 0;
+		c->rep->all->more = false;
+		c->rep->r = 0;
+	}
 	bwl_conv_down(c, "version");
 	bwl_conv_ok(c, r, 0);
 	c->rep->r = r;
@@ -369,5 +372,5 @@ int bwl_policy_parse_all(const char *name, const char *text, size_t len, uint64_
 	read_policy(name, text, len, now_boot_ns, now_wall_s, ret, &t);
 	for (size_t i = 0; name && i < all->n; i++)
 		strncpy(all->list[i].file, name, sizeof(all->list[i].file) - 1);
-	return all->n ? -all->list[0].code : 0;
+	return all->n ? -all->list[0].code : t.r;
 }

@@ -128,6 +128,27 @@ static void all_errors_of_a_file_are_told(void **state)
 		  { 8, "peer b: 192.0.2.0/24 overlaps" }, { 9, "peer c: 10.0.7.9 overlaps" });
 }
 
+/* Keys and kinds of another version: as many as are told at most, and one more, which may come
+ * last. */
+static void of_a_file_of_another_version_only_the_version_is_told(void **state)
+{
+	(void)state;
+	for (unsigned bad = BWL_ERRORS_MOST - 1; bad <= BWL_ERRORS_MOST + 1; bad++)
+		for (unsigned kind = 0; kind < 2; kind++) {
+			char *s;
+			size_t len;
+			FILE *f = open_memstream(&s, &len);
+
+			fputs("node: t\nversion: 2\n", f);
+			for (unsigned i = 0; i < bad; i++)
+				fprintf(f, "key%u: 1\n", i);
+			fputs(kind ? "lease: [x]\n" : "another: {}\n", f);
+			fclose(f);
+			TELLS_ALL(s, { 2, "version '2' is not known" });
+			free(s);
+		}
+}
+
 static void no_more_than_twenty_errors_are_told(void **state)
 {
 	static struct bwl_errors all;
@@ -185,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_errors_of_a_file_are_told),
+		cmocka_unit_test(of_a_file_of_another_version_only_the_version_is_told),
 		cmocka_unit_test(no_more_than_twenty_errors_are_told),
 		cmocka_unit_test(a_file_without_errors_is_read_as_ever),
 	};
