@@ -12,22 +12,6 @@
 
 #define PROGRAM "bwlimit-load"
 
-static const struct {
-	const char *name, *about;
-} commands[] = {
-	{ .name = "attach",
-	  .about = "attach the programs; host ports are down until everything is in place" },
-	{ .name = "detach", .about = "remove the programs; host ports stay down unless --open" },
-	{ .name = "upgrade", .about = "replace the programs in place, under traffic" },
-	{ .name = "status", .about = "what is attached where, and how" },
-	{ .name = "verify", .about = "check every promise; exit code 1 if one does not hold" },
-	{ .name = "up", .about = "verify; if it is clean, set the host ports up" },
-	{ .name = "down", .about = "set down every device that is neither uplink nor management" },
-	{ .name = "guard",
-	  .about = "do the same for devices that appear later, until it is stopped" },
-	{ .name = "probe", .about = "what this kernel and these devices offer, found by trying" },
-};
-
 /* of: the commands that have it; NULL: all. */
 static const struct {
 	const char *of, *text;
@@ -49,23 +33,23 @@ static const struct {
 	{ .of = "attach",
 	  .text = "--max-peers N --max-extras N --max-windows N  size of the tables when they are created (65536, 16384, 16384)" },
 	{ .of = "attach",
-	  .text = "--republish           attach: apply the policy even if one is in force" },
+	  .text = "--republish           apply the policy even if one is in force" },
 	{ .of = "attach",
-	  .text = "--trust-clock         attach: trust the wall clock for `until:` although it is not synchronised" },
+	  .text = "--trust-clock         trust the wall clock for `until:` although it is not synchronised" },
 	{ .of = "attach",
 	  .text = "--fresh-volume        new maps: volumes start unspent although past use is unknown (logged)" },
 	{ .of = "attach upgrade",
-	  .text = "--record on|off       attach, upgrade: record every flow of every peer, for bwlimitd to write to disk; default: unchanged, at first off" },
+	  .text = "--record on|off       record every flow of every peer, for bwlimitd to write to disk; default: unchanged, at first off" },
 	{ .of = "attach upgrade",
-	  .text = "--latency on|off      attach, upgrade: measure how long packets are delayed, for bwlimit-ctl latency; default: unchanged, at first off" },
+	  .text = "--latency on|off      measure how long packets are delayed, for bwlimit-ctl latency; default: unchanged, at first off" },
 	{ .of = "attach",
 	  .text = "--pace                put fq on the uplinks even if the policy has no peer of mode shape" },
 	{ .of = "attach",
 	  .text = "--keep-down           leave host ports down after attach; after the first attach nothing passes until `up`" },
 	{ .of = "detach",
-	  .text = "--open                detach: bring host ports up without any limit (logged)" },
+	  .text = "--open                bring host ports up without any limit (logged)" },
 	{ .of = "probe",
-	  .text = "--try-hardware        probe: also try an SA, a policy, a meter and a rule in the card, then remove them; refused while programs are attached or a device of the card is up" },
+	  .text = "--try-hardware        also try an SA, a policy, a meter and a rule in the card, then remove them; refused while programs are attached or a device of the card is up" },
 	{ .of = "attach",
 	  .text = "--drill               mark the maps as made by a test; verify reports it" },
 	{ .of = NULL, .text = "--pin-dir DIR         default $BWLIMIT_PIN_DIR or " BWL_PIN_DIR },
@@ -110,36 +94,43 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-static const char *about(const char *command)
+/* With the commands that have it: "attach, upgrade: …". Two spaces or more are in front of the
+ * explanation. */
+static void put_option(const char *of, const char *text, FILE *f)
 {
-	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-		if (!strcmp(commands[i].name, command))
-			return commands[i].about;
-	return "";
+	const char *about = strstr(text, "  ");
+
+	about += strspn(about, " ");
+	fprintf(f, "  %.*s", (int)(about - text), text);
+	for (; *of; of++)
+		fputs(*of == ' ' ? ", " : (char[]){ *of, '\0' }, f);
+	fprintf(f, ": %s\n", about);
 }
 
-static void put(const char *command, FILE *f)
+static void put(const struct load_command *all, const struct load_command *only, FILE *f)
 {
-	fprintf(f, "usage: " PROGRAM " %s [OPTIONS]\n\n", command ? command : "COMMAND");
-	if (command)
-		fprintf(f, "%s: %s.\n", command, about(command));
+	fprintf(f, "usage: " PROGRAM " %s [OPTIONS]\n\n", only ? only->name : "COMMAND");
+	if (only)
+		fprintf(f, "%s: %s.\n", only->name, only->about);
 	else
 		fputs("commands:\n", f);
-	for (size_t i = 0; !command && i < sizeof(commands) / sizeof(*commands); i++)
-		fprintf(f, "  %-8s  %s\n", commands[i].name, commands[i].about);
+	for (const struct load_command *c = all; !only && c->name; c++)
+		fprintf(f, "  %-8s  %s\n", c->name, c->about);
 	fputs("\noptions:\n", f);
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
-		if (!command || !options[i].of || has_word(options[i].of, command))
+		if (!only && options[i].of)
+			put_option(options[i].of, options[i].text, f);
+		else if (!options[i].of || has_word(options[i].of, only->name))
 			fprintf(f, "  %s\n", options[i].text);
-	if (!command || !strcmp(command, "attach"))
+	if (!only || !strcmp(only->name, "attach"))
 		fputs(environment, f);
 	fputs("\nexamples:\n", f);
 	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
-		if (!command || has_word(examples[i], command))
+		if (!only || has_word(examples[i], only->name))
 			fprintf(f, "  " PROGRAM " %s\n", examples[i]);
 }
 
-void load_help(const char *command)
+void load_help(const struct load_command *all, const struct load_command *command)
 {
 	char *text = NULL;
 	size_t len;
@@ -147,7 +138,7 @@ void load_help(const char *command)
 
 	if (!f)
 		abort();
-	put(command, f);
+	put(all, command, f);
 	if (fclose(f))
 		abort();
 	bwl_help(text, stdout);

@@ -44,27 +44,52 @@ static int cmd_detach(struct bwl_attach *a, struct bwl_err *e)
 	return r;
 }
 
-static const struct command {
-	const char *name;
-	int (*run)(struct bwl_attach *a, struct bwl_err *e);
-	bool needs_pins;
-} commands[] = {
-	{ "attach", cmd_attach, false },  { "detach", cmd_detach, true },
-	{ "upgrade", cmd_upgrade, true }, { "status", bwl_status, true },
-	{ "verify", bwl_verify, true },   { "up", bwl_up, true },
-	{ "down", bwl_down, false },      { "probe", bwl_probe, false },
-	{ "guard", bwl_guard, false },
+/* In the order of --help. */
+static const struct load_command commands[] = {
+	{ .name = "attach",
+	  .about = "attach the programs; host ports are down until everything is in place",
+	  .run = cmd_attach },
+	{ .name = "detach",
+	  .about = "remove the programs; host ports stay down unless --open",
+	  .run = cmd_detach,
+	  .needs_pins = true },
+	{ .name = "upgrade",
+	  .about = "replace the programs in place, under traffic",
+	  .run = cmd_upgrade,
+	  .needs_pins = true },
+	{ .name = "status",
+	  .about = "what is attached where, and how",
+	  .run = bwl_status,
+	  .needs_pins = true },
+	{ .name = "verify",
+	  .about = "check every promise; exit code 1 if one does not hold",
+	  .run = bwl_verify,
+	  .needs_pins = true },
+	{ .name = "up",
+	  .about = "verify; if it is clean, set the host ports up",
+	  .run = bwl_up,
+	  .needs_pins = true },
+	{ .name = "down",
+	  .about = "set down every device that is neither uplink nor management",
+	  .run = bwl_down },
+	{ .name = "guard",
+	  .about = "do the same for devices that appear later, until it is stopped",
+	  .run = bwl_guard },
+	{ .name = "probe",
+	  .about = "what this kernel and these devices offer, found by trying",
+	  .run = bwl_probe },
+	{ 0 },
 };
 
 /* May a closed port be open afterwards? Then the command is recorded first, or not run. */
-static bool opens(const struct command *c, const struct bwl_attach *a)
+static bool opens(const struct load_command *c, const struct bwl_attach *a)
 {
 	return c->run == bwl_up || (c->run == cmd_attach && !a->keep_down) ||
 	       (c->run == cmd_detach && a->open);
 }
 
 /* On an enrolled tray, refuses what opens, or forgets what was spent or closed. */
-static int may(const struct command *c, const struct bwl_attach *a, struct bwl_err *e)
+static int may(const struct load_command *c, const struct bwl_attach *a, struct bwl_err *e)
 {
 	bool attach = c->run == cmd_attach;
 
@@ -87,7 +112,7 @@ static int may(const struct command *c, const struct bwl_attach *a, struct bwl_e
 	return 0;
 }
 
-static int run_recorded(const struct command *c, struct bwl_attach *a, int argc, char **argv,
+static int run_recorded(const struct load_command *c, struct bwl_attach *a, int argc, char **argv,
 			struct bwl_err *e)
 {
 	char text[512] = "";
@@ -293,7 +318,7 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 int main(int argc, char **argv)
 {
 	struct bwl_attach a = { .make.dims = BWL_DEFAULT_DIMS };
-	const struct command *c = NULL;
+	const struct load_command *c = NULL;
 	struct bwl_err e = { 0 };
 	bool help = false;
 	int opt, r = 0;
@@ -327,10 +352,10 @@ int main(int argc, char **argv)
 		optind++;
 	}
 	if (!r && help && optind == argc) {
-		load_help(NULL);
+		load_help(commands, NULL);
 		return 0;
 	}
-	for (i = 0; !r && optind < argc && i < sizeof(commands) / sizeof(commands[0]); i++)
+	for (i = 0; !r && optind < argc && commands[i].name; i++)
 		if (!strcmp(commands[i].name, argv[optind]))
 			c = &commands[i];
 	if (!r && (!c || optind + 1 != argc)) {
@@ -339,10 +364,8 @@ int main(int argc, char **argv)
 		else if (!c)
 			bwl_fail(&e, EINVAL, "unknown command %s", argv[optind]);
 		else
-			bwl_fail(&e, EINVAL,
-				 "%s takes no arguments: "
-				 "%s",
-				 c->name, argv[optind + 1]);
+			bwl_fail(&e, EINVAL, "%s takes no arguments: %s", c->name,
+				 argv[optind + 1]);
 		r = -EINVAL;
 	}
 	if (r) {
@@ -352,7 +375,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (help) {
-		load_help(c->name);
+		load_help(commands, c);
 		return 0;
 	}
 	r = run_recorded(c, &a, argc, argv, &e);
