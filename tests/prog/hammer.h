@@ -32,7 +32,7 @@ static inline void *hammer(void *arg)
 	sched_setaffinity(0, sizeof(set), &set);
 	while (!__atomic_load_n(&stop_hammers, __ATOMIC_SEQ_CST)) {
 		rig_fire(rig, &h->k, REPEAT);
-		h->sent += REPEAT;
+		__atomic_add_fetch(&h->sent, REPEAT, __ATOMIC_SEQ_CST);
 	}
 	return NULL;
 }
@@ -66,9 +66,20 @@ static inline uint64_t passed_bytes(void)
 	return rig_charged(rig, RIG_H0, BWL_R_PASS);
 }
 
+/* Has every thread begun and ended a run of REPEAT frames since then? */
+static inline bool all_fired(const uint64_t *since)
+{
+	for (int i = 0; i < nhammers; i++)
+		if (__atomic_load_n(&hammers[i].sent, __ATOMIC_SEQ_CST) < since[i] + 2 * REPEAT)
+			return false;
+	return true;
+}
+
 /*
- * Time moves in steps; before each step every limit must have refused something since the last one.
- * Every window of steps is checked; a frame in progress on each CPU may be counted one step late.
+ * Time moves in steps; before each step every limit must have refused something since the last one,
+ * and every thread must have fired: on a busy machine one may not run for many steps, and its share
+ * of the limit would stay unused. Every window of steps is checked; a frame in progress on each CPU
+ * may be counted one step late.
  */
 static inline void saturate(unsigned refusal, uint64_t rate_bps, uint64_t burst, uint64_t step_ns,
 			    unsigned steps)
@@ -78,10 +89,15 @@ static inline void saturate(unsigned refusal, uint64_t rate_bps, uint64_t burst,
 	unsigned i;
 
 	for (i = 0; i < steps; i++) {
-		uint64_t refused = rig_frames(rig, RIG_H0, refusal), may, passed;
+		uint64_t refused = rig_frames(rig, RIG_H0, refusal), may, passed,
+			 fired[MAX_THREADS];
 		int64_t under;
 
-		while (rig_frames(rig, RIG_H0, refusal) < refused + 2 * REPEAT * (unsigned)nhammers)
+		for (int h = 0; h < nhammers; h++)
+			fired[h] = __atomic_load_n(&hammers[h].sent, __ATOMIC_SEQ_CST);
+		while (rig_frames(rig, RIG_H0, refusal) <
+			       refused + 2 * REPEAT * (unsigned)nhammers ||
+		       !all_fired(fired))
 			sched_yield();
 		passed = passed_bytes() - first;
 		may = (uint64_t)((double)rate_bps * (double)(rig_now() - begin) / 8e9);
