@@ -208,8 +208,8 @@ static void look_at_rules(struct watch *w)
 		return;
 	}
 	/*
-	 * Of maps that detach removed the lock is free as well: without this look their rules would
-	 * come back, and those that a new attach is setting would go as left over.
+	 * After a detach the lock is free, too. Without this check the rules of the removed maps
+	 * would be put back, and those that a new attach is setting would be removed as left over.
 	 */
 	wrong = (struct bwl_err){ 0 };
 	if (bwl_pins_are_there(w->pins) && bwl_lock_was_set(w->pins) &&

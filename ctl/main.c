@@ -250,14 +250,16 @@ static int unknown(struct ctl *c, int argc, char **argv)
 
 static void say_usage(const struct ctl_cmd *cmd)
 {
-	char text[1024];
-	FILE *f = fmemopen(text, sizeof(text), "w");
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
 
 	if (!f)
 		return;
 	print_usage(cmd, "usage: ", f);
-	fclose(f);
-	bwl_help(text, stderr);
+	if (!fclose(f))
+		bwl_help(text, stderr);
+	free(text);
 }
 
 static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)

@@ -56,11 +56,11 @@ void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p)
 	case BWL_JOURNAL_OK:
 		bwl_check(r, "journal", BWL_OK, "",
 			  "closures survive a reboot: %llu record%s, %zu name%s, %zu prefix%s, %zu "
-			  "limits%s%s; an old copy of the whole state directory is %s",
+			  "limit%s%s%s; an old copy of the whole state directory is %s",
 			  (unsigned long long)j.seq, BWL_S(j.seq), j.closed.nnames,
 			  BWL_S(j.closed.nnames), j.closed.live.n, BWL_ES(j.closed.live.n),
-			  j.closed.nlimits, j.closed.stop ? ", stopped" : "",
-			  j.closed.clamp ? ", clamped" : "",
+			  j.closed.nlimits, BWL_S(j.closed.nlimits),
+			  j.closed.stop ? ", stopped" : "", j.closed.clamp ? ", clamped" : "",
 			  bound ? "detected, by the TPM's counter"
 				: "not detected: that takes a TPM (docs/journal.md)");
 		check_maps(r, p, &j);

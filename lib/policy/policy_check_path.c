@@ -100,7 +100,7 @@ void bwl_check_path(struct bwl_check *c, size_t i, const char *who)
 /* Do a and b go to the same address by different MACs? The kernel has one MAC per address. */
 static bool is_torn(const struct bwl_hop *a, const struct bwl_hop *b)
 {
-	/* the cheapest first: most places of the table are empty, and have no MAC */
+	/* the cheapest first: at least half of the places are empty, and have no MAC */
 	return bwl_mac_is_one(a->mac) && bwl_mac_is_one(b->mac) && !strcmp(a->uplink, b->uplink) &&
 	       memcmp(a->mac, b->mac, sizeof(a->mac)) &&
 	       ((a->has_via4 && b->has_via4 && !memcmp(a->via4, b->via4, 4)) ||
