@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Between two looks at something that is to come: sleeps at least so many microseconds, and as long as the last look took,
-# so that who waits leaves half of a CPU to what he waits for.
+# Between two looks at something that is to come: sleeps at least so many microseconds, and as long as the last look took
+# (at most 2 s), so that a test that waits takes at most half of a CPU.
 pause_since() { # microseconds, when the look began: ${EPOCHREALTIME/[.,]/}
 	local us=$((${EPOCHREALTIME/[.,]/} - $2))
 	us=$((us < $1 ? $1 : us > 2000000 ? 2000000 : us))

@@ -18,9 +18,9 @@ fleet_row() { # what, what was seen, seconds or null, command…: ok where it su
 }
 # Steps that take longer than a second report progress: at a terminal in one line, otherwise every ten seconds.
 await() { # what, seconds, command…
-	local began=$SECONDS end=$((SECONDS + $2)) told=0 what=$1
+	local began=$SECONDS end=$((SECONDS + $2)) told=0 what=$1 asked
 	shift 2
-	until "$@" >/dev/null 2>&1; do
+	until asked=${EPOCHREALTIME/[.,]/} && "$@" >/dev/null 2>&1; do
 		if [[ $SECONDS -ge $end ]]; then
 			[[ $told -eq 0 || ! -t 1 ]] || echo
 			printf '   %s: not within %d s\n' "$what" $((end - began))
@@ -33,7 +33,7 @@ await() { # what, seconds, command…
 			told=$((SECONDS - began))
 			printf '   … %s: %d s\n' "$what" "$told"
 		fi
-		sleep 0.1
+		pause_since 100000 "$asked"
 	done
 	[[ $told -eq 0 || ! -t 1 ]] || echo
 }
