@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Random command lines under the sanitizers: bwlimit-ctl ends with 0, 1 or 2, never by a signal or a sanitizer, and
-# with --json it prints JSON or nothing. The same lines in every run; SEED=… for others.
+# with --json it prints JSON or nothing. The same lines in every run; SEED=… for others. Looking for leaks takes three
+# quarters of a short run: one line in four does it, another quarter of them in each run; LEAKS=0 to 3 for one of these.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-h3argv-$$ LAB_DESTS=0
@@ -11,8 +12,10 @@ LAB=bwl-h3argv-$$ LAB_DESTS=0
 . "$here/../harness/lab.sh"
 JSON=$LAB_BUILD/tests/harness/bwl-json
 export UBSAN_OPTIONS=halt_on_error=1:exitcode=99
-RUNS=${RUNS:-400} run=0
+RUNS=${RUNS:-400} LEAKS=${LEAKS:-$((SRANDOM % 4))} run=0
 RANDOM=${SEED:-7}
+asan=${ASAN_OPTIONS:+$ASAN_OPTIONS:}
+note "LEAKS=$LEAKS"
 
 lab_up || exit 1
 cat >"$LAB_TMP/p.yaml" <<END
@@ -44,8 +47,7 @@ try() { # label: one random line
 	local line=() i n=$((RANDOM % 7)) rc
 	read -ra line <<<"${commands[RANDOM % ${#commands[@]}]}"
 	for ((i = 0; i < n; i++)); do line+=("${words[RANDOM % ${#words[@]}]}"); done
-	# To look for leaks takes three times as long as the rest of a short run: one of four does.
-	ASAN_OPTIONS=exitcode=99:detect_leaks=$((run++ % 4 == 0)) timeout -k 1 20 "$CTL" "${line[@]}" </dev/null >"$LAB_TMP/out" 2>"$LAB_TMP/err"
+	ASAN_OPTIONS=${asan}exitcode=99:detect_leaks=$((run++ % 4 == LEAKS)) timeout -k 1 20 "$CTL" "${line[@]}" </dev/null >"$LAB_TMP/out" 2>"$LAB_TMP/err"
 	rc=$?
 	if [[ $rc -gt 2 && ! (${line[0]:-} == check && $rc -eq 3) ]]; then
 		note "exit code $rc: ${line[*]@Q}" "$(head -5 "$LAB_TMP/err")"

@@ -2,13 +2,13 @@
 # shellcheck shell=bash
 # Tools of an earlier commit: source this after lab.sh.
 
-# The last commit without signed statuses, and without what closes in signed times, and what its fleet runs: one build for
-# all tests of two versions in a fleet.
+# The last commit without signed statuses, and without what closes in signed times. OLD_FLEET is what its fleet runs: all
+# tests of two versions in a fleet ask for these, so that it is built once.
 OLD_FLEET_COMMIT=f973a85
 OLD_FLEET=(agent/bwlimitd sync/bwlimit-sync fleet/controller/bwlimit-controller)
 
 # Builds bwlimit-load and bwlimit-ctl of a commit, and programs given as FOLDER/NAME, once below the build directory:
-# every test of one commit gives the same. OLD_TOOLS=DIR: they are taken from DIR/COMMIT if they are there, otherwise
+# all tests of a commit must ask for the same programs. OLD_TOOLS=DIR: they are taken from DIR/COMMIT if they are there, otherwise
 # built there. Prints their directory. Returns 77 if the history does not have the commit. They are not optimised: they
 # run for seconds, and compiling them would take twice as long. Their BPF programs are, as ever.
 old_tools() { # commit [FOLDER/NAME…]

@@ -298,7 +298,7 @@ check "and the DPU is reached" reached
 # bwlimitd notices within a second that its maps are gone. Until then it must not put their rules back, nor take those of
 # the next attach for left over.
 works detach
-lab_wait_for 10 grep -q '"event":"detached"' "$LAB_TMP/agent"
+check "control: it notices" lab_wait_for 10 grep -q '"event":"detached"' "$LAB_TMP/agent"
 check "after detach it puts none back" rules_lack "^[1-6]:|blackhole"
 works attach --fresh-volume --host hpf0 --uplink p0 --management mgmt0
 again() {

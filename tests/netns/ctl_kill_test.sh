@@ -112,12 +112,12 @@ kill_everywhere() { # sentence, command…
 	check "$sentence: there were calls to kill at" [ $points -ge "${KILL_MIN:-1}" ]
 }
 
-KILL_MIN=7 kill_everywhere "policy apply survives SIGKILL anywhere" \
+KILL_MIN=6 kill_everywhere "policy apply survives SIGKILL anywhere" \
 	"$CTL" policy apply "$LAB_TMP/new.yaml"
-KILL_MIN=7 kill_everywhere "policy apply --confirm survives SIGKILL anywhere" \
+KILL_MIN=6 kill_everywhere "policy apply --confirm survives SIGKILL anywhere" \
 	"$CTL" policy apply "$LAB_TMP/new.yaml" --confirm 600s
 kill_everywhere "peer set survives SIGKILL anywhere" "$CTL" peer set d1 rate 30mbit
 kill_everywhere "grant survives SIGKILL anywhere" "$CTL" grant d1 rate 40mbit reason test
 kill_everywhere "revoke survives SIGKILL anywhere" "$CTL" revoke d1
-KILL_MIN=7 kill_everywhere "zone set survives SIGKILL anywhere" "$CTL" zone set external rate 50mbit
+KILL_MIN=6 kill_everywhere "zone set survives SIGKILL anywhere" "$CTL" zone set external rate 50mbit
 done_testing

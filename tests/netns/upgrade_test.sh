@@ -127,6 +127,8 @@ crossing() { # commit, does a map change its shape?
 	sleep 0.3
 	lab_stop "$LAB_PID"
 	check "but its guard knows that the port is attached" is_up hpf0
+	steal quickly 3600
+	thieves+=("$LAB_PID")
 	check "upgrade takes them over under traffic" shown load upgrade
 	check "no name has another id, and no revocation is gone" [ "$(owners)" = "$owned" ]
 	check "what is spent stays spent" at_least "$(peer total .left.used_bytes)" "$used"
@@ -139,8 +141,6 @@ crossing() { # commit, does a map change its shape?
 	fi
 	check "verify is clean" shown load verify
 	check "and the peer is still revoked" [ "$(peer gone .state)" = revoked ]
-	steal quickly 3600
-	thieves+=("$LAB_PID")
 	check "the rest of both volumes can be used" lab_wait_for 30 spent
 	sleep 0.5
 	for i in "${thieves[@]}"; do lab_stop "$i"; done

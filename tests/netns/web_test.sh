@@ -175,7 +175,7 @@ check "which ends when nobody asks again" lab_wait_for 30 no_top
 check "control: it is there again" lab_wait_for 30 gets 200 /api/v1/top
 # Its last answer is shown until it is too old.
 hangs() { tops | xargs -r kill -STOP && gets 503 /api/v1/top; }
-check "one that hangs is said to" lab_wait_for 90 hangs
+check "a run that hangs is reported" lab_wait_for 90 hangs
 check "as an error" jq -e '.kind == "error" and .error.code == "ETIMEDOUT"' "$LAB_TMP/got"
 check "and another one is asked" lab_wait_for 30 gets 200 /api/v1/top
 

@@ -245,8 +245,7 @@ static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
 	while (rig_frames(rig, RIG_H0, BWL_R_PEER_VOLUME) < was + 10000)
 		rig_advance(100);
 	hammers_stop();
-	/* What the two CPUs held when a policy was replaced, 128 KiB each at most, is spent, and
-	 * belongs to no limit. Twenty policies were. */
+	/* Each of the twenty policies that were replaced may lose 128 KiB on each of two CPUs. */
 	assert_true(passed_bytes() - first <= c.lim.volume);
 	assert_true(passed_bytes() - first + 20 * 2 * (128 << 10) >= c.lim.volume);
 }

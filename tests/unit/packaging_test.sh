@@ -34,7 +34,7 @@ check "every program that is installed is known to this test" \
 
 # Every level of help, asked once: unit.help reads it as people do.
 declare -A asked
-for p in "${!program[@]}"; do asked[$p]=$("$build/${program[$p]}/$p" --help); done
+for p in "${!program[@]}"; do asked[$p]=$("$build/${program[$p]}/$p" --help || echo "failed: $p"); done
 ctl=$build/ctl/bwlimit-ctl
 fleet_help=$("$ctl" --fleet --help)
 mapfile -t commands < <(sed -n '/^Commands:/,/^$/s/^  \([a-z-]\+\( [a-z-]\+\)\?\)  .*/\1/p' <<<"${asked[bwlimit-ctl]}")
@@ -43,9 +43,10 @@ check "bwlimit-ctl names its commands to a fleet" [ ${#fleet_commands[@]} -gt 10
 check "bwlimit-ctl names its commands" [ ${#commands[@]} -gt 20 ]
 asked[bwlimit-ctl]+=$(
 	# shellcheck disable=SC2086 # noun and verb
-	for c in "${commands[@]}"; do "$ctl" $c --help; done
-	for c in "${fleet_commands[@]}"; do "$ctl" --fleet "$c" --help; done
+	for c in "${commands[@]}"; do "$ctl" $c --help || echo "failed: $c"; done
+	for c in "${fleet_commands[@]}"; do "$ctl" --fleet "$c" --help || echo "failed: --fleet $c"; done
 )
+check "every --help ends with 0, and leaks nothing" same '' "$(printf '%s\n' "${asked[@]}" | grep '^failed: ')"
 declare -A helps
 for p in "${!program[@]}"; do helps[$p]=$(options <<<"${asked[$p]}"); done
 strangers=$(printf '%s\n' "${helps[@]}" | sort -u)

@@ -57,7 +57,7 @@ load_end() {
 }
 # Never more than rate × T + burst, in any window and in total; and at least a share of the rate in total, since silence
 # proves nothing. A frame is counted behind two trays, after it was charged: what a window holds may have left the gate
-# up to LOAD_LATE s before it began, since an emulated CPU that stands still for 15 ms delays frames by as much. The
+# up to LOAD_LATE s before it began, since an emulated CPU that stands still delays frames by as much (15 ms were seen). The
 # total, which begins with nothing in flight, gets no such allowance.
 load_within() { # from rate burst least
 	awk 'NR == 1 { b = $1; t = $2 } END { print $1 - b, 0, $2 - t }' "$LAB_TMP/load.from$1" |
