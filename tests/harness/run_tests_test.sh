@@ -98,6 +98,12 @@ check "where more than ten fail, none has a second try" runs 1
 check "and each is counted as failed" last '0 passed, 13 failed, 0 unsteady, 0 skipped'
 
 none
+a_test other 'echo "ok 1 - it stands beside all"; echo 1..1; sleep 6'
+for i in {1..11}; do a_test "slow$i" "$first_time"; done
+check "on a slow machine eleven have one, too" eval 'BWL_TESTS_SLOW=0 runs 0'
+check "and are unsteady" last '12 passed, 0 failed, 11 unsteady, 0 skipped'
+
+none
 a_test other "$beside"
 for guest in guest turn; do
 	printf 'add_test(vm.%s "/bin/false")\nset_tests_properties(vm.%s PROPERTIES LABELS netns)\n' $guest $guest >>"$work/build/release/CTestTestfile.cmake"
