@@ -21,10 +21,8 @@ static void say(const struct bwl_peer_row *row)
 	BWL_AUTO_FREE char *text = NULL;
 	char rate[BWL_UNIT_BUF];
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = bwl_must(open_memstream(&text, &len));
 
-	if (!f)
-		return;
 	fputs("  now", f);
 	if (now != BWL_STAND_LIVE)
 		fprintf(f, " %s, with", bwl_standing_name(now));

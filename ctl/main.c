@@ -125,24 +125,20 @@ static void help_all(FILE *f)
 }
 
 /* What is asked about: a command, a noun with verbs, or everything. */
-static int help(struct ctl *c, int argc, char **argv, const struct ctl_cmd *cmd, int used)
+static void help(int argc, char **argv, const struct ctl_cmd *cmd, int used)
 {
 	BWL_AUTO_FREE char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = bwl_must(open_memstream(&text, &len));
 
-	if (!f)
-		return bwl_fail(&c->err, errno, "out of memory");
 	if (!argc)
 		help_all(f);
 	else if (cmd && (used == 2 || argc > 1))
 		help_cmd(cmd, f);
 	else
 		help_noun(argv[0], f);
-	if (fclose(f))
-		return bwl_fail(&c->err, errno, "out of memory");
+	fclose(f);
 	bwl_help(text, stdout);
-	return 0;
 }
 
 /* Takes --json, --pin-dir, --help and --version out of argv, wherever they stand before "--". */
@@ -250,16 +246,13 @@ static int unknown(struct ctl *c, int argc, char **argv)
 
 static void say_usage(const struct ctl_cmd *cmd)
 {
-	char *text = NULL;
+	BWL_AUTO_FREE char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = bwl_must(open_memstream(&text, &len));
 
-	if (!f)
-		return;
 	print_usage(cmd, "usage: ", f);
-	if (!fclose(f))
-		bwl_help(text, stderr);
-	free(text);
+	fclose(f);
+	bwl_help(text, stderr);
 }
 
 static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
@@ -375,15 +368,19 @@ int main(int argc, char **argv)
 		argv++;
 	}
 	if (!argc) {
-		if (wanted)
-			return finish(&c, NULL, help(&c, argc, argv, NULL, 0));
+		if (wanted) {
+			help(argc, argv, NULL, 0);
+			return finish(&c, NULL, 0);
+		}
 		ctl_usage(&c, "no command");
 		bwl_hint(&c.err, "see " CTL_PROGRAM " --help");
 		return finish(&c, NULL, CTL_USAGE);
 	}
 	cmd = find(argc, argv, &used);
-	if (wanted && (cmd || is_noun(argv[0])))
-		return finish(&c, cmd, help(&c, argc, argv, cmd, used));
+	if (wanted && (cmd || is_noun(argv[0]))) {
+		help(argc, argv, cmd, used);
+		return finish(&c, cmd, 0);
+	}
 	if (!cmd)
 		return finish(&c, NULL, unknown(&c, argc, argv));
 	argc -= used;

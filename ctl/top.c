@@ -18,10 +18,8 @@ static void say_head(const struct top_look *k)
 {
 	BWL_AUTO_FREE char *head = NULL;
 	size_t len;
-	FILE *f = open_memstream(&head, &len);
+	FILE *f = bwl_must(open_memstream(&head, &len));
 
-	if (!f)
-		return;
 	top_head(k, f);
 	fclose(f);
 	bwl_say(2, "%s", head);

@@ -177,14 +177,12 @@ static void draw(struct screen *s)
 {
 	size_t last, size, len = 0;
 	char *text = NULL, *head = NULL;
-	FILE *f, *h = open_memstream(&head, &size);
+	FILE *f = bwl_must(open_memstream(&text, &len)),
+	     *h = bwl_must(open_memstream(&head, &size));
 
 	measure(s);
 	stay_within(s);
 	last = s->first + room(s) < s->look.n ? s->first + room(s) : s->look.n;
-	f = open_memstream(&text, &len);
-	if (!f || !h)
-		bwl_must(NULL);
 	top_head(&s->look, h);
 	fclose(h);
 	fputs(HOME, f);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See help.h. */
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <bwl/cleanup.h>
+#include <bwl/err.h>
 #include <bwl/help.h>
 #include <bwl/pins.h>
 #include "help.h"
@@ -132,15 +132,11 @@ static void put(const struct load_command *all, const struct load_command *only,
 
 void load_help(const struct load_command *all, const struct load_command *command)
 {
-	char *text = NULL;
+	BWL_AUTO_FREE char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = bwl_must(open_memstream(&text, &len));
 
-	if (!f)
-		abort();
 	put(all, command, f);
-	if (fclose(f))
-		abort();
+	fclose(f);
 	bwl_help(text, stdout);
-	free(text);
 }
