@@ -3,7 +3,6 @@
  * The coarse clock (bpf/lib/clock.h): it never prolongs a grant, whatever the clocks do; and
  * repeated refusals (bpf/lib/again.h) last no longer than necessary.
  */
-#include <sched.h>
 #define RIG_HOST_ONLY
 #include "dests.h"
 
@@ -383,7 +382,6 @@ static void every_edit_ends_what_was_noted(void **state)
 
 int main(void)
 {
-	cpu_set_t one;
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(a_grant_ends_when_it_says_by_the_exact_clock),
 		RIG_TEST(a_coarse_clock_that_lags_two_ticks_lengthens_nothing),
@@ -404,8 +402,6 @@ int main(void)
 	};
 
 	/* What is held belongs to this CPU. */
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	stay_on_cpu(0);
 	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

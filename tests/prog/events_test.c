@@ -3,7 +3,6 @@
  * Events have a budget per kind and port: events that a host causes at will hide no other kind and
  * no other port, and do not fill the ring.
  */
-#include <sched.h>
 #include <bpf/libbpf.h>
 #include "prog.h"
 
@@ -152,17 +151,6 @@ static void a_ring_that_nobody_reads_keeps_room_for_what_is_no_junk(void **state
 			BWL_EVENT_ROOM_JUNK / 72 + 64);
 }
 
-/* The budgets are per CPU: on two CPUs the same junk causes twice the events. */
-static void stay_on_this_cpu(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(sched_getcpu(), &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		abort();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +159,7 @@ int main(void)
 		RIG_TEST(a_ring_that_nobody_reads_keeps_room_for_what_is_no_junk),
 	};
 
+	/* The budgets are per CPU: on two CPUs the same junk causes twice the events. */
 	stay_on_this_cpu();
 	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
 }

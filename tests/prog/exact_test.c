@@ -4,7 +4,6 @@
  * program that interrupts another one on the same CPU, and on PREEMPT_RT.
  */
 #include <bpf/bpf.h>
-#include <sched.h>
 #define RIG_HOST_ONLY
 #include "bwlimit_test.skel.h"
 #include "dests.h"
@@ -141,7 +140,6 @@ static int realtime(void **state)
 
 int main(void)
 {
-	cpu_set_t one;
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(a_program_that_interrupts_another_leaves_its_shares_alone),
 		cmocka_unit_test_setup_teardown(
@@ -150,8 +148,6 @@ int main(void)
 		RIG_TEST(else_destinations_are_noted),
 	};
 
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	stay_on_cpu(0);
 	return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
 }

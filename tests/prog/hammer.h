@@ -25,11 +25,8 @@ static int nhammers;
 static inline void *hammer(void *arg)
 {
 	struct hammer *h = arg;
-	cpu_set_t set;
 
-	CPU_ZERO(&set);
-	CPU_SET(h->cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	stay_on_cpu(h->cpu);
 	while (!__atomic_load_n(&stop_hammers, __ATOMIC_SEQ_CST)) {
 		rig_fire(rig, &h->k, REPEAT);
 		__atomic_add_fetch(&h->sent, REPEAT, __ATOMIC_SEQ_CST);

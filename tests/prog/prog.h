@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,27 @@ static inline int rig_teardown(void **state)
 		print_error("%llu frames, %llu counted\n", (unsigned long long)runs,
 			    (unsigned long long)counted);
 	return counted == runs ? 0 : -1;
+}
+
+/*
+ * From now on this thread runs there only: what a CPU takes of a limit in advance is its own, as
+ * are its budgets of events.
+ */
+static inline void stay_on_cpu(int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one)) {
+		perror("sched_setaffinity");
+		abort();
+	}
+}
+
+static inline void stay_on_this_cpu(void)
+{
+	stay_on_cpu(sched_getcpu());
 }
 
 /* Names are state: every test has its own maps. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* When XDP of a host port rests and when it looks again (bpf/lib/rest.h), on one CPU. */
-#include <sched.h>
 #include "prog.h"
 
 #define LOOKS 1024 /* BWL_LOOKS there */
@@ -19,11 +18,7 @@ static const struct rig_packet nobodys = { .prog = RIG_XDP,
 
 static int setup(void **state)
 {
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	assert_return_code(sched_setaffinity(0, sizeof(one), &one), errno);
+	stay_on_this_cpu();
 	if (rig_setup(state))
 		return -1;
 	rig_policy(rig, PEER);

@@ -402,7 +402,6 @@ static void a_policy_on_trial_shares_nothing_out(void **state)
 
 int main(void)
 {
-	cpu_set_t one;
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(all_cpus_together_keep_limits_that_are_shared_out),
 		RIG_TEST(packets_spend_what_the_cpu_holds_and_no_word_of_all_cpus),
@@ -419,8 +418,6 @@ int main(void)
 	};
 
 	/* What a CPU holds is tested on this one, except with hammers, which choose their own. */
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	stay_on_cpu(0);
 	return cmocka_run_group_tests_name("shares", tests, NULL, NULL);
 }

@@ -299,7 +299,6 @@ static void the_policy_in_force_has_the_weights(void **state)
 
 int main(void)
 {
-	cpu_set_t one;
 
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(who_stays_within_its_portion_loses_nothing_to_a_greedy_one),
@@ -318,8 +317,6 @@ int main(void)
 	 * Without this, what is held on a CPU that the thread left would be missing from the
 	 * measurement.
 	 */
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	stay_on_cpu(0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
