@@ -94,16 +94,18 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-/* With the commands that have it: "attach, upgrade: …". Two spaces or more are in front of the
- * explanation. */
+/* Names the commands that have it in front of the explanation, which follows two spaces or more. */
 static void put_option(const char *of, const char *text, FILE *f)
 {
 	const char *about = strstr(text, "  ");
 
 	about += strspn(about, " ");
 	fprintf(f, "  %.*s", (int)(about - text), text);
-	for (; *of; of++)
-		fputs(*of == ' ' ? ", " : (char[]){ *of, '\0' }, f);
+	for (; *of; of++) {
+		if (*of == ' ')
+			putc(',', f);
+		putc(*of, f);
+	}
 	fprintf(f, ": %s\n", about);
 }
 

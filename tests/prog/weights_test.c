@@ -299,7 +299,6 @@ static void the_policy_in_force_has_the_weights(void **state)
 
 int main(void)
 {
-
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(who_stays_within_its_portion_loses_nothing_to_a_greedy_one),
 		RIG_TEST(both_that_want_more_get_the_rate_by_weight),

@@ -128,8 +128,7 @@ static void all_errors_of_a_file_are_told(void **state)
 		  { 8, "peer b: 192.0.2.0/24 overlaps" }, { 9, "peer c: 10.0.7.9 overlaps" });
 }
 
-/* Keys and kinds of another version: as many as are told at most, and one more, which may come
- * last. */
+/* Also if more errors are found than are told, and the last of them at the end of the file. */
 static void of_a_file_of_another_version_only_the_version_is_told(void **state)
 {
 	(void)state;
