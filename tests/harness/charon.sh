@@ -74,7 +74,7 @@ charon_kill() { # name
 # Searches what charon has logged since the last charon_mark.
 charon_mark() { stat -c %s "$(charon_dir "$1")/log" >"$(charon_dir "$1")/mark"; }
 charon_said() { # name regex
-	tail -c +"$(($(cat "$(charon_dir "$1")/mark") + 1))" "$(charon_dir "$1")/log" | grep -q -- "$2"
+	grep -q -- "$2" <(tail -c +"$(($(cat "$(charon_dir "$1")/mark") + 1))" "$(charon_dir "$1")/log")
 }
 # Omits swanctl's messages about plugins that are not installed.
 swan() { # name arguments of swanctl…

@@ -344,4 +344,4 @@ lab_verify_finds() { # regex, options of verify…
 	lab_load verify "${@:2}"
 	[[ $? -eq 1 ]] && grep -q "FAIL.*$1" "$LAB_TMP/out"
 }
-lab_is_up() { ip_in dpu -o link show dev "$1" | grep -q '[<,]UP[,>]'; } # device
+lab_is_up() { [[ $(ip_in dpu -o link show dev "$1") =~ [\<,]UP[,\>] ]]; } # device

@@ -61,7 +61,7 @@ check "its cases are those of the second try, and it is counted as unsteady" las
 check "it ran twice, the other one once" eval '[[ $(ran slow) -eq 2 && $(ran other) -eq 1 ]]'
 summary() { sed -n '/^Unsteady: netns\.slow /,$p' "$work/out"; }
 check "the summary names it, with what it said the first time" \
-	eval 'summary | grep -q "^waited for it" && summary | grep -q "^not ok 1 - it is in time"'
+	eval 'summary | grep_all "^waited for it" && summary | grep_all "^not ok 1 - it is in time"'
 
 none
 a_test other "$beside"

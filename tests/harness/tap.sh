@@ -22,6 +22,12 @@ refute() { # sentence, command that must fail…
 	shift
 	if "$@"; then nok "$sentence"; else ok "$sentence"; fi
 }
+# grep -q for the end of a pipe, which is read to its end: grep -q ends at the first match, what still writes then dies of
+# SIGPIPE, and under pipefail the match is none.
+grep_all() { # options and pattern of grep…
+	local n
+	n=$(grep -c "$@")
+}
 done_testing() {
 	printf '1..%d\n' "$TAP_N"
 	[[ $TAP_BAD -eq 0 && $TAP_N -gt 0 ]]

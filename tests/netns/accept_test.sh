@@ -45,7 +45,7 @@ offer_all
 check "without a ledger exactly the volume arrives" passed $VOLUME
 check "what is over it is refused by name" refused
 check "usage shows it" usage sink ".used_bytes == $VOLUME and .volume_bytes == $VOLUME"
-check "peer show says what it is" eval '"$CTL" peer show sink | grep -q "accept  *rate 100mbit.*volume 500000b"'
+check "peer show says what it is" eval '"$CTL" peer show sink | grep_all "accept  *rate 100mbit.*volume 500000b"'
 check "another policy of the same volume gives nothing back" eval 'lab_apply <"$FILE" && offer_all && passed $VOLUME'
 desire other ${VOLUME}b
 check "nor does another name" eval 'lab_apply <"$FILE" && offer_all && passed $VOLUME'

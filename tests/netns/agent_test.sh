@@ -85,7 +85,7 @@ in_host ping -c 1 -W 1 10.99.9.9 >/dev/null 2>&1
 check "a destination without a peer is in the log" lab_wait_for 5 said new-destination "port hpf0: no-peer"
 watched() { # from when it has subscribed on
 	in_host ping -c 6 -i 0.3 -W 1 10.99.9.9 >/dev/null 2>&1 &
-	in_dpu "$CTL" watch --count 1 --timeout 5s 2>/dev/null | grep -q 'new-destination.* > 10.99.9.9'
+	in_dpu "$CTL" watch --count 1 --timeout 5s 2>/dev/null | grep_all 'new-destination.* > 10.99.9.9'
 }
 check "and, beside it, for who watches" lab_wait_for 20 watched
 

@@ -46,7 +46,7 @@ gone() { # of the log that was: lines, hashes, or whole files that are not there
 	if [[ $1 == whole ]]; then
 		verify_any && [[ $(said .first_record) -gt $first ]]
 	else
-		comm -23 <(ls "$LAB_TMP/before") <(ls "$log") | grep -q "$1"
+		comm -23 <(ls "$LAB_TMP/before") <(ls "$log") | grep_all "$1"
 	fi
 }
 verify_any() { ctl audit verify --json --key "$LAB_TMP/pub" --dir "$log" >"$LAB_TMP/verified"; }

@@ -104,7 +104,7 @@ check "six grants at once are all on record" test "$("$CTL" audit show | grep -c
 check "in one log" verified
 
 # --- a full disk
-granted() { "$CTL" grant list --json | grep -q '"state": "live"'; }
+granted() { "$CTL" grant list --json | grep_all '"state": "live"'; }
 check "the peer is granted" granted
 head -c 4M /dev/zero >"$disk/fill" 2>/dev/null
 check "a disk that is full does not keep anybody from granting: there was room kept for it" \
@@ -182,7 +182,7 @@ lab_stop "$agent"
 lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state" --json --totals 1s
 agent=$LAB_PID
 totals() { "$CTL" audit show --json | jq -sc "map(select(.event == \"totals\").data) | $1"; }
-frames() { totals ".[-1].hosts // halt_error | .passed_frames + .dropped_frames >= $1" | grep -qx true; }
+frames() { totals ".[-1].hosts // halt_error | .passed_frames + .dropped_frames >= $1" | grep_all -x true; }
 check "every --totals there is a record of what every port passed and dropped" lab_wait_for 30 frames 0
 before=$(totals '.[-1].hosts | .passed_frames + .dropped_frames')
 in_host ping -c 3 -i 0.2 -W 1 "$(lab_dest4 1)" >/dev/null 2>&1

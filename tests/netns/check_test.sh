@@ -75,8 +75,8 @@ PRELOAD=
 check "a clock that is not synchronised is a warning" eval 'BWL_UNSYNCHRONISED=1 says 1 "the wall clock is not synchronised"'
 check "and so is one that may not be asked" eval 'BWL_CLOCK_REFUSED=1 says 1 "the wall clock is not synchronised"'
 status_of() { in_dpu env LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-synchronised.so" "$LOAD" status "$@"; }
-check "status says that it is synchronised" eval 'status_of --json | jq -e .clock_synchronised >"$LAB_TMP/out" && ! status_of | grep -q "wall clock"'
-check "that it is not" eval 'BWL_UNSYNCHRONISED=1 status_of --json | jq -e ".clock_synchronised == false" >"$LAB_TMP/out" && BWL_UNSYNCHRONISED=1 status_of | grep -q "wall clock is not synchronised"'
+check "status says that it is synchronised" eval 'status_of --json | jq -e .clock_synchronised >"$LAB_TMP/out" && ! status_of | grep_all "wall clock"'
+check "that it is not" eval 'BWL_UNSYNCHRONISED=1 status_of --json | jq -e ".clock_synchronised == false" >"$LAB_TMP/out" && BWL_UNSYNCHRONISED=1 status_of | grep_all "wall clock is not synchronised"'
 check "and that nobody could ask" eval 'BWL_CLOCK_REFUSED=1 status_of --json | jq -e ".clock_synchronised == false" >"$LAB_TMP/out"'
 check "a result of verify that is old is a warning" eval 'touch -d "-1 hour" "$VERIFIED"; says 1 "verify was clean, but"'
 check "as old as was asked for it is none" says 0 '' --verify-age 2h

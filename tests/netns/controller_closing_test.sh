@@ -84,7 +84,7 @@ check "control: the controllers keep a copy" await 30 copies 6
 given revocation two 2 '{"peers": ["nobody"], "reason": "drill"}' "$FLEET/bob.pem"
 check "a later one of its name that closes something else is told" await 30 grep -q '"alarm".*revocation/two.*two different documents' "$LAB_TMP/control"
 check "both are named" await 90 named '["rack", "stolen", "tray-9", "two", "two"]'
-again_there() { etcdctl_as root get --prefix --print-value-only "$PREFIX/all/doc/revocation/two." | grep -qF -- "$(jq -r .payload "$LAB_TMP/two")"; }
+again_there() { etcdctl_as root get --prefix --print-value-only "$PREFIX/all/doc/revocation/two." | grep_all -F -- "$(jq -r .payload "$LAB_TMP/two")"; }
 check "and the first is given to the trays again, beside it" await 30 again_there
 
 note "Two of one name that no tray had both of"
@@ -97,7 +97,7 @@ twin a=1 2 log
 twin b=1 1 web
 check "control: the controllers keep a copy of both" await 30 copies 9
 enrol tray-6 1 '["a=1", "b=1"]'
-gets() { etcdctl_as root get --prefix --print-value-only "$PREFIX/node/tray-6/in/doc/revocation/twin" | grep -qF -- "$(jq -r .payload "$LAB_TMP/twin-$1")"; }
+gets() { etcdctl_as root get --prefix --print-value-only "$PREFIX/node/tray-6/in/doc/revocation/twin" | grep_all -F -- "$(jq -r .payload "$LAB_TMP/twin-$1")"; }
 check "one that gets both labels is given the one" await 30 gets a=1
 check "and the other, which is older" await 30 gets b=1
 

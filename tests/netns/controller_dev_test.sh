@@ -46,8 +46,8 @@ start tray-1,tray-2
 check "one command, and it leads" await 40 says '^leads'
 check "it says what comes next, and that this is none that is to hold" says 'no fleet\|do not use it for production'
 check "keys and folders are their owner's alone" [ -z "$(find "$fleet" -perm /077 -print -quit)" ]
-check "the root is signed by two people" eval '"$ctl" policy verify "$fleet/root" | grep -q "verified  2"'
-check "and so is each enrolment" eval '"$ctl" policy verify "$fleet/enrolments/tray-2" --root "$fleet/root" | grep -q "verified  2"'
+check "the root is signed by two people" eval '"$ctl" policy verify "$fleet/root" | grep_all "verified  2"'
+check "and so is each enrolment" eval '"$ctl" policy verify "$fleet/enrolments/tray-2" --root "$fleet/root" | grep_all "verified  2"'
 check "the time is signed, and a tray reads it" await 10 eval '[[ $(tray tray-1 get --print-value-only /bwl/v1/all/doc/timestamp/time) ]]'
 check "a tray writes what it says itself" eval 'tray tray-1 put /bwl/v1/node/tray-1/out/status x >/dev/null'
 refute "and no other's" tray tray-1 put /bwl/v1/node/tray-2/out/status x

@@ -89,9 +89,9 @@ is() { [[ $1 == "$2" ]] || { note "$1"; return 1; }; }
 mark() { for w in one two; do wc -l <"$ETCD_DIR/$w" >"$ETCD_DIR/$w.mark"; done; }
 since() { for w in one two; do tail -n "+$(($(cat "$ETCD_DIR/$w.mark") + 1))" "$ETCD_DIR/$w"; done; }
 stages() { since | jq -rs 'sort_by(.time)[] | select(.event == "rollout") | .subject' | awk '{ printf "%s ", $2 }'; }
-since_says() { since | grep -qE -- "$1"; }
+since_says() { since | grep_all -E -- "$1"; }
 from() { # who, line, pattern: said since
-	tail -n "+$(($2 + 1))" "$ETCD_DIR/$1" | grep -qE -- "$3"
+	tail -n "+$(($2 + 1))" "$ETCD_DIR/$1" | grep_all -E -- "$3"
 }
 both_lost() { from one "$1" lost && from two "$2" lost; } # since those lines
 lines() { wc -l <"$ETCD_DIR/$1"; }

@@ -22,7 +22,7 @@ desired() { # action
 	END
 }
 signs() { cat "$LAB_TMP"/agent.* | grep -c '"event":"tamper".*counters: '; }
-said() { cat "$LAB_TMP"/agent.* | grep -q "\"event\":\"tamper\".*counters: $1"; }
+said() { cat "$LAB_TMP"/agent.* | grep_all "\"event\":\"tamper\".*counters: $1"; }
 state() { [[ $("$CTL" --json peer show d1 | jq -r .state) == "$1" ]]; }
 starts=0
 start() { # action

@@ -133,8 +133,8 @@ quiet policy apply "$A"
 
 # `until:` is wall-clock time.
 sed 's/rate: 2mbit/rate: 2mbit, until: 2099-01-01T00:00:00Z/' "$A" >"$LAB_TMP/until.yaml"
-if adjtimex --print 2>/dev/null | grep -q 'return value = 5' ||
-	timedatectl show -p NTPSynchronized 2>/dev/null | grep -q =no ||
+if adjtimex --print 2>/dev/null | grep_all 'return value = 5' ||
+	timedatectl show -p NTPSynchronized 2>/dev/null | grep_all =no ||
 	python3 -c 'import ctypes; exit(ctypes.CDLL(None).adjtimex((ctypes.c_char * 256)()) != 5)' 2>/dev/null; then
 	check "until is refused while the wall clock is not synchronised" exits 1 policy apply "$LAB_TMP/until.yaml"
 	check "and what to do" says 'trust-clock'

@@ -87,14 +87,14 @@ check "a unit with a limit of memory" eval "lacks '' unit-memory && said '' unit
 check "what no devlink tells is not told" said $a firmware '(.works | not) and .answer == "not told"'
 check "every question has an answer or works, and a next step or works" \
 	eval 'jq -e "[.features[] | select((.works | not) and ((.todo // \"\") == \"\" or (.without // \"\") == \"\"))] == []" "$LAB_TMP/doc" >/dev/null'
-check "in words, too" eval 'there "$LOAD" probe 2>&1 | grep -q "^no   0000:03:00.0: the host has no rshim (held): verify fails"'
+check "in words, too" eval 'there "$LOAD" probe 2>&1 | grep_all "^no   0000:03:00.0: the host has no rshim (held): verify fails"'
 check "tools are asked, and set nothing" eval '! grep -vE " (-d 0000:03:00.0 (query( --full)?|-e query INTERNAL_[A-Z_]+)|--timeout=5 (show|dpctl/dump-flows type=offloaded)|show -p .*)$" "$LAB_TMP/asked"'
 
 verifies
 check "verify fails while the host owns it" host_rights fail 'the host has level PRIVILEGED, rshim, port owner'
 ip_in dpu link set hpf0 down
 up() { there "$LOAD" up >"$LAB_TMP/out" 2>&1; }
-is_up() { ip_in dpu -br link show hpf0 | grep -q ' UP '; }
+is_up() { ip_in dpu -br link show hpf0 | grep_all ' UP '; }
 check "and up does not open the host ports" eval '! up && grep -q "whoever can write" "$LAB_TMP/out" && ! is_up'
 prints mlxprivhost mlxprivhost-level-alone
 verifies

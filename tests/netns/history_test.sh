@@ -73,7 +73,7 @@ classes() { [[ $(($(of ssh) + $(of icmp) + $(of other))) -eq $(hist sink | jq .t
 check "all its classes together are the peer" classes
 check "a table has the classes' names" sh -c "$CTL history sink --state-dir '$STATE' | grep -q -- '--class:.* other ssh'"
 rows() { "$CTL" history sink --state-dir "$STATE" --since 30m --step 1s "$@" | grep -cE '^([0-9]|…)'; }
-folded() { [[ $(rows) -lt 300 ]] && "$CTL" history sink --state-dir "$STATE" --since 30m --step 1s | grep -qE '^… [0-9]+ empty'; }
+folded() { [[ $(rows) -lt 300 ]] && "$CTL" history sink --state-dir "$STATE" --since 30m --step 1s | grep_all -E '^… [0-9]+ empty'; }
 check "steps in which nothing passed are one row" folded
 check "with --all each is a row" test "$(rows --all)" -ge 1800
 check "none of them folded" sh -c "! $CTL history sink --state-dir '$STATE' --since 30m --step 1s --all | grep -q '^…'"

@@ -55,7 +55,7 @@ check "it names peer and id" eval \
 	'jq -se --argjson id "$id" "map(select(.peer == \"tray-3\" and .if_id == \$id and .alarm == \"policy-remote\")) != []" <"$LAB_TMP/first" >/dev/null'
 check "a second one is refused" wrong 1 'tracked already' track
 check "as is a look that would write" eval '! in_dpu "$CTL" ipsec track >"$LAB_TMP/out" 2>&1'
-check "one that only looks is not" eval 'in_dpu "$CTL" ipsec track --dry-run | grep -q policy-remote'
+check "one that only looks is not" eval 'in_dpu "$CTL" ipsec track --dry-run | grep_all policy-remote'
 
 lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml" --state-dir "$LAB_TMP/state" --json --tpm none
 agent=$LAB_PID

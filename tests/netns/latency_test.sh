@@ -29,7 +29,7 @@ send() { # peer's number, frames
 # What hosts sent; a peer's counter includes what it sent back (ICMP).
 passed() { "$CTL" reasons --port hpf0 --json | jq '[.reasons[] | select(.reason == "pass" and (.hook // "") != "gate") | .frames] | add // 0'; }
 ctl() { "$CTL" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
-says() { cat "$LAB_TMP/out" "$LAB_TMP/err" | grep -qF -- "$1"; }
+says() { cat "$LAB_TMP/out" "$LAB_TMP/err" | grep_all -F -- "$1"; }
 # From a row (null: all others): frames at the gate, in shape, unmatched.
 frames() { "$CTL" latency show --json | jq -c --argjson p "$1" '.peers[] | select(.peer == $p) | [.gate.frames, .shape.frames, .unmatched_frames]'; }
 bins_add_up() { "$CTL" latency show --json | jq -e 'all(.peers[] | .gate, .shape; (.bins | map(.frames) | add // 0) == .frames)' >/dev/null; }

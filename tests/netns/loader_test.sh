@@ -336,7 +336,7 @@ check "verify is clean" verify
 check "detach sets host ports down" works detach
 check "they are down" ports_down
 check "no pin is left" [ ! -e "$LAB_PINS" ]
-programs_left() { in_dpu "$BPFTOOL" net show | grep -q bwl_; }
+programs_left() { in_dpu "$BPFTOOL" net show | grep_all bwl_; }
 rm -rf "$other"
 refute "no program is left" programs_left
 mkdir -p "$LAB_PINS/maps"

@@ -14,7 +14,7 @@ uplink_mtu() { ip_in dpu link set p0 mtu "$1" && policy; }
 big_ping() { # payload destination
 	in_host ping -q -M do -c 2 -i 0.2 -W 1 -s "$1" "$2" >"$LAB_TMP/ping" 2>&1
 }
-told() { grep -q "mtu=$1\|mtu = $1\|too big: mtu=$1" "$LAB_TMP/ping" || in_host ip route get "$2" | grep -q "mtu $1"; }
+told() { grep -q "mtu=$1\|mtu = $1\|too big: mtu=$1" "$LAB_TMP/ping" || in_host ip route get "$2" | grep_all "mtu $1"; }
 forget() { # paths' MTUs
 	in_host sh -c 'ip route flush cache; ip -6 route flush cache' 2>/dev/null
 }

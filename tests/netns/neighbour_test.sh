@@ -34,29 +34,29 @@ fresh_host() { # as a host that boots: every address is asked for first
 	ip_in host route replace default via 10.7.0.1
 	lab_wait_for 30 settled host h0
 }
-settled() { ! ip_in "$1" -6 addr show dev "$2" tentative | grep -q inet6; }
-owns() { ip_in host -6 addr show dev h0 | grep 'fd00:7::2/64 scope global' | grep -qv -e tentative -e dadfailed; }
+settled() { ! ip_in "$1" -6 addr show dev "$2" tentative | grep_all inet6; }
+owns() { ip_in host -6 addr show dev h0 | grep 'fd00:7::2/64 scope global' | grep_all -v -e tentative -e dadfailed; }
 own_again() {
 	lab_wait_for 30 owns && return
 	ip_in host -6 addr show dev h0 | sed 's/^/# /'
 	return 1
 }
 known() { # namespace device address: resolved by asking
-	ip_in "$1" neigh show "$3" dev "$2" | grep -q lladdr
+	ip_in "$1" neigh show "$3" dev "$2" | grep_all lladdr
 }
 asked_anew() { # namespace device address
 	ip_in "$1" neigh flush dev "$2" >/dev/null
 	in_ns "$1" ping -c 1 -W 1 -I "$2" "$3" >/dev/null 2>&1
 	lab_wait_for 5 known "$1" "$2" "$3"
 }
-confirmed() { ip_in "$1" neigh show "$3" dev "$2" | grep -q REACHABLE; }
+confirmed() { ip_in "$1" neigh show "$3" dev "$2" | grep_all REACHABLE; }
 probed() { # namespace device address: the unicast question is answered
 	local mac
 	mac=$(ip_in "$1" neigh show "$3" dev "$2" | sed -n 's/.*lladdr \([0-9a-f:]*\).*/\1/p')
 	ip_in "$1" neigh replace "$3" lladdr "$mac" dev "$2" nud probe
 	lab_wait_for 5 confirmed "$1" "$2" "$3"
 }
-reached() { in_ns d1 ping -q -c 3 -i 0.2 -W 2 -I "$1" "$2" | grep -q ' 3 received'; }
+reached() { in_ns d1 ping -q -c 3 -i 0.2 -W 2 -I "$1" "$2" | grep_all ' 3 received'; }
 
 fresh_host
 gw=$(lab_link_local dpu hpf0)
@@ -92,7 +92,7 @@ managed() { # sentence: 20 of 20 pings each, with the management's entry to be l
 	for a in 10.250.0.2 fd00:250::2; do
 		ip_in dpu neigh flush dev mgmt0
 		check "$1: 20 of 20 pings of $a" \
-			eval 'in_dpu ping -q -c 20 -i 0.05 -W 2 '"$a"' | grep -q " 20 received"'
+			eval 'in_dpu ping -q -c 20 -i 0.05 -W 2 '"$a"' | grep_all " 20 received"'
 	done
 }
 frames host h0 "$(lab_mac dpu hpf0)" ask 2000

@@ -54,7 +54,7 @@ LABELS='{"labels": ["rack=9"], "log_key": '$(jq -Rn --rawfile k "$BWLIMIT_AUDIT_
 check "control: an enrolment that names the key of its log" enrolment 2 "$LABELS"
 etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null
 said_at() { etcdctl_as root get --print-value-only "$PREFIX/node/tray-7/out/status"; }
-check "today's tray takes it, and signs its status" lab_wait_for 40 eval 'said_at | grep -q application/vnd.bwlimit.status+json'
+check "today's tray takes it, and signs its status" lab_wait_for 40 eval 'said_at | grep_all application/vnd.bwlimit.status+json'
 CTL=$DESK sign policy base alice,bob --audience tray:tray-7 --offline-for 10m < <(docs_text 8mbit 8mbit)
 refute "the older desk does not count what it cannot read as taken" by_desk "$FLEET/base"
 check "but it is in force: trays, controllers and desks first, then these enrolments" lab_wait_for 20 rate d1 8000000

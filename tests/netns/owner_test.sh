@@ -79,7 +79,7 @@ printf 'version: 1\nnode: [\n' >"$FILE"
 check "a document that is refused is told in the log, with its place" lab_wait_for 30 said policy 'desired.yaml:[0-9]'
 check "in status" lab_wait_for 30 status '.desired.refused | .line > 0 and .file == "'"$FILE"'"'
 check "and for people" sh -c "'$LOAD' status | grep -q 'refused since'"
-audited() { "$CTL" audit show --json 2>/dev/null | grep -q 'desired.yaml:[0-9]'; }
+audited() { "$CTL" audit show --json 2>/dev/null | grep_all 'desired.yaml:[0-9]'; }
 check "and in the audit log" lab_wait_for 30 audited
 check "it leaves the copy as it was" copy_is "$LAB_TMP/comment.yaml"
 check "and the policy in force" rate_is d1 1000000

@@ -102,12 +102,12 @@ for id in try-rule-after-sa try-sa-after-rule; do
 done
 empty() {
 	[[ -z $(ip_in dpu xfrm state 2>/dev/null)$(ip_in dpu xfrm policy 2>/dev/null) ]] &&
-		! in_dpu tc qdisc show dev hpf0 | grep -q clsact && [[ ! -e $LAB_PINS ]]
+		! in_dpu tc qdisc show dev hpf0 | grep_all clsact && [[ ! -e $LAB_PINS ]]
 }
 check "nothing of it is left" empty
 
 # --- killed in between
-has_policy() { ip_in dpu xfrm policy 2>/dev/null | grep -q 'if_id 0x62776c01'; }
+has_policy() { ip_in dpu xfrm policy 2>/dev/null | grep_all 'if_id 0x62776c01'; }
 locked() { ! flock -n "$LAB_PINS" true; }
 if ! command -v strace >/dev/null || ! ip_in dpu xfrm policy >/dev/null 2>&1 ||
 	! probe_hold 'XFRM_MSG_GETPOLICY' "${ports[@]}"; then

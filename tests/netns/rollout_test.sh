@@ -47,7 +47,7 @@ peers:
 lines=0
 mark() { lines=$(wc -l <"$ETCD_DIR/control"); }
 since() { tail -n "+$((lines + 1))" "$ETCD_DIR/control"; }
-says() { since | grep -qE -- "$1"; }
+says() { since | grep_all -E -- "$1"; }
 is() { [[ $1 == "$2" ]] || { note "$1, not $2"; return 1; }; }
 stages() { since | jq -rs '.[] | select(.event == "rollout") | .subject' | awk '{ printf "%s ", $2 }'; }
 salt() { etcdctl_as root get --print-value-only "$PREFIX/all/doc/rollout/base" | jq -r .payload | base64 -d | jq -r .salt; }

@@ -210,7 +210,7 @@ check "control: with a list of nobody it serves" serve --cert "$pki/now.pem" --k
 check "control: who is in no list gets in" gets 200 gone /v1/usage
 anew() { kill -HUP "$sync_pid"; }
 shows() { # CommonName
-	{ in_dpu openssl s_client -connect $AT </dev/null 2>/dev/null; true; } | openssl x509 -noout -subject 2>/dev/null | grep -q "CN = $1\$"
+	{ in_dpu openssl s_client -connect $AT </dev/null 2>/dev/null; true; } | openssl x509 -noout -subject 2>/dev/null | grep_all "CN = $1\$"
 }
 in_dpu /usr/bin/python3 - "$pki" "${AT%:*}" "${AT#*:}" >"$LAB_TMP/open" 2>&1 <<'P' &
 import socket, ssl, sys

@@ -19,7 +19,7 @@ SESSION=$here/session.py
 note "KILL_SEED=$KILL_SEED"
 KILL_IN=(nsenter --net="/run/netns/$LAB-dpu")
 four=10.250.0.1 six=fd00:250::1
-serving() { in_dpu ss -Hltn "sport = :$1" | grep -q .; }
+serving() { in_dpu ss -Hltn "sport = :$1" | grep_all .; }
 lab_bg serve4 dpu python3 "$SESSION" serve $four 2204
 lab_bg serve6 dpu python3 "$SESSION" serve $six 2206
 lab_wait_for 10 serving 2204 && lab_wait_for 10 serving 2206 || exit 1

@@ -10,7 +10,7 @@ LAB=bwl-signedstatus-$$ LAB_DESTS=2
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/controller_lab.sh"
 
 metric() { in_net curl -sf --max-time 5 --cacert "$pki/ca.pem" --cert "$pki/people.pem" --key "$pki/people.key" \
-	"https://$AT/metrics" | grep -qx "bwlimit_tray_$1{tray=\"tray-7\"} $2"; }
+	"https://$AT/metrics" | grep_all -x "bwlimit_tray_$1{tray=\"tray-7\"} $2"; }
 lies() { etcdctl_as tray-7 put "$PREFIX/node/tray-7/out/status" >/dev/null; } # a status, on standard input
 lying() { etcdctl_as root get --print-value-only "$PREFIX/node/tray-7/out/status"; }
 payload() { lying | jq -r .payload | base64 -d; }

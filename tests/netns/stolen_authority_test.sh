@@ -27,7 +27,7 @@ for who in root people tray-7; do
 	(ETCD_DIR=$LAB_TMP/thief && etcd_cert "$who")
 done
 thief() { ETCD_DIR=$LAB_TMP/thief etcdctl_as "$@"; }
-check "is the store's root" eval 'thief root user list | grep -q tray-7'
+check "is the store's root" eval 'thief root user list | grep_all tray-7'
 check "and a tray, of which he writes the status" eval 'thief tray-7 put "$PREFIX/node/tray-7/out/at" "10.0.0.1:1" >/dev/null'
 check "and people, to whom a controller shows its numbers" eval '[[ $(in_net curl -sS --max-time 10 -o /dev/null -w "%{http_code}" --cacert "$pki/ca.pem" \
 	--cert "$LAB_TMP/thief/pki/people.pem" --key "$LAB_TMP/thief/pki/people.key" "https://$AT/v1/status") == 200 ]]'

@@ -105,7 +105,7 @@ no_tcp_payload() { # each frame of TCP is cut where its header ends
 check "of TCP everything up to its options, and no more" no_tcp_payload
 check "the file is its owner's alone" test "$(stat -c %a "$LAB_TMP/sink.pcapng")" == 600
 check "the audit log has its beginning and its end" eval \
-	'"$CTL" audit show | grep -q "tap of peer sink for 1m: headers alone" && "$CTL" audit show | grep -q "tap of peer sink ended: [0-9]* frames*, 0 lost"'
+	'"$CTL" audit show | grep_all "tap of peer sink for 1m: headers alone" && "$CTL" audit show | grep_all "tap of peer sink ended: [0-9]* frames*, 0 lost"'
 
 # It ends by itself, whatever happens to it.
 sockets() { in_dpu sh -c 'tail -n +2 /proc/net/packet' | wc -l; }
@@ -123,7 +123,7 @@ sleep 0.5
 kill -KILL "$victim"
 wait "$victim" 2>/dev/null
 check "killed, it listens no more" test "$(sockets)" -eq "$before"
-check "and what it had is whole" eval 'tshark -r "$LAB_TMP/killed.pcapng" -Y icmp 2>/dev/null | grep -q "Echo (ping) request"'
+check "and what it had is whole" eval 'tshark -r "$LAB_TMP/killed.pcapng" -Y icmp 2>/dev/null | grep_all "Echo (ping) request"'
 nsenter --net="/run/netns/$LAB-dpu" "$CTL" tap sink --for 30s --most 2kb --write "$LAB_TMP/full.pcapng" 2>"$LAB_TMP/full.err" &
 victim=$!
 lab_wait_for 10 grep -q 'headers of sink' "$LAB_TMP/full.err"

@@ -23,7 +23,7 @@ new() { LOAD=$NEW_LOAD CTL=$NEW_CTL; }
 load() { in_dpu "$LOAD" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 shown() { "$@" || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
 ctl() { in_dpu "$CTL" "$@"; }
-is_up() { ip_in dpu -o link show dev "$1" | grep -q '[<,]UP[,>]'; }
+is_up() { ip_in dpu -o link show dev "$1" | grep_all '[<,]UP[,>]'; }
 peer() { ctl peer show "$1" --json | jq -r "$2"; }
 says() { grep -q -- "$1" "$LAB_TMP/err" || { note "$(cat "$LAB_TMP/err")"; false; }; }
 at_least() { [[ $1 -ge $2 ]] || { note "$1 is less than $2"; false; }; }

@@ -24,7 +24,7 @@ AGENT_PID=$LAB_PID
 pings() { in_host ping -c 1 -W 1 "$(lab_dest4 1)"; }
 is_stopped() { in_dpu "$LOAD" status --json | jq -e '[.. | .switch?] | index("stopped")'; }
 refuse_stopped() { ! is_stopped; }
-is_down() { ip_in dpu -o link show dev hpf0 | grep -q 'state DOWN'; }
+is_down() { ip_in dpu -o link show dev hpf0 | grep_all 'state DOWN'; }
 alarm() { [[ $(grep -c '"level":"alert".*"event":"gate"' "$LAB_TMP/agent") -eq $1 ]]; }
 repair() {
 	attach && in_dpu "$CTL" stop --off >/dev/null 2>&1 && lab_wait_for 30 pings

@@ -118,8 +118,8 @@ fi
 check "the management's neighbours are where they were" [ "$(same_neighbours)" -eq 0 ]
 check "the DPU answers the host that asks for its gateway, ARP" eval \
 	'in_host ip neigh flush dev h0; in_host ping -c 1 -W 1 10.7.0.1 >/dev/null;
-	 ip_in host neigh show 10.7.0.1 | grep -q lladdr'
+	 ip_in host neigh show 10.7.0.1 | grep_all lladdr'
 check "and ND" eval 'in_host ping -c 1 -W 1 fd00:7:0::1 >/dev/null;
-	ip_in host neigh show fd00:7:0::1 | grep -q lladdr'
+	ip_in host neigh show fd00:7:0::1 | grep_all lladdr'
 granted_arrives
 done_testing

@@ -33,7 +33,7 @@ check "one that needs a library that is missing there does not" eval '! checked 
 check "the library is named" told '/usr/sbin/sample needs libxdp.so.1'
 printf 'unsigned int arc4random(void); ' >"$tmp/declare.h"
 newer=$(package newer 'return arc4random() == 0 && arc4random() == 0;' -include "$tmp/declare.h" 2>/dev/null)
-if [[ -n $newer ]] && objdump -T "$tmp/newer/usr/sbin/sample" | grep -q GLIBC_2.36; then
+if [[ -n $newer ]] && objdump -T "$tmp/newer/usr/sbin/sample" | grep_all GLIBC_2.36; then
 	refute "nor one with a symbol of a newer C library" checked "$newer"
 	check "its version is named" told '/usr/sbin/sample needs GLIBC_2.36'
 else

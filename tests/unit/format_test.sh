@@ -33,7 +33,7 @@ narrow() { # folder
 	[[ -z $bad ]] || { note "$bad"; return 1; }
 }
 tidied() { # folder
-	sed -n "s/^HeaderFilterRegex: '(\(.*\))\/'$/\1/p" .clang-tidy | tr '|' '\n' | grep -qx "$1"
+	sed -n "s/^HeaderFilterRegex: '(\(.*\))\/'$/\1/p" .clang-tidy | tr '|' '\n' | grep_all -x "$1"
 }
 for d in */; do
 	d=${d%/}

@@ -96,7 +96,7 @@ in_zsh() { # words…; prints what is offered for the last one
 offered() { # word words…
 	local want=$1
 	shift
-	in_zsh "$@" | grep -qx -- "$want" || { note "$(in_zsh "$@")"; false; }
+	in_zsh "$@" | grep_all -x -- "$want" || { note "$(in_zsh "$@")"; false; }
 }
 if command -v zsh >/dev/null; then
 	check "zsh completes a command" offered policy bwlimit-ctl po

@@ -70,10 +70,10 @@ state() { # spi further-words…
 }
 lab_addr dpu p0 192.0.2.1/24
 device_has() { # regular expression
-	nsim_ipsec | grep -q "$1"
+	nsim_ipsec | grep_all "$1"
 }
 kernel_says() { # spi words
-	in_dpu ip xfrm state list spi "$1" | grep -q "offload parameters: dev p0 dir out mode $2"
+	in_dpu ip xfrm state list spi "$1" | grep_all "offload parameters: dev p0 dir out mode $2"
 }
 check "the uplink takes an SA whose crypto it offloads" \
 	state 0x101 offload crypto dev p0 dir out
@@ -91,7 +91,7 @@ if grep -q 'policies=' < <(nsim_ipsec); then # the patched module: Linux 6.2 and
 	}
 	check "the uplink takes a packet-offloaded policy" policy
 	check "kernel and device say so of the policy" eval 'device_has policies=1 &&
-		in_dpu ip xfrm policy | grep -q "offload parameters: dev p0 mode packet"'
+		in_dpu ip xfrm policy | grep_all "offload parameters: dev p0 mode packet"'
 	in_dpu ip xfrm policy flush
 	check "a policy that is deleted leaves the device" device_has policies=0
 else

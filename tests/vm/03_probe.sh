@@ -57,10 +57,10 @@ refused() { # words
 ip_in dpu link set pf0vf1 up
 check "nothing is tried while another port of the card is up" refused 'its device pf0vf1 is up'
 ip_in dpu link set pf0vf1 down
-device_has() { nsim_ipsec | grep -q "$1"; }
+device_has() { nsim_ipsec | grep_all "$1"; }
 empty() {
 	[[ -z $(ip_in dpu xfrm state)$(ip_in dpu xfrm policy)$(in_dpu tc filter show dev pf0vf0 ingress) ]] &&
-		! in_dpu tc qdisc show dev pf0vf0 | grep -q clsact && device_has 'SA count=0' && [[ ! -e $LAB_PINS ]]
+		! in_dpu tc qdisc show dev pf0vf0 | grep_all clsact && device_has 'SA count=0' && [[ ! -e $LAB_PINS ]]
 }
 check "with all of them down it tries" probes "${ports[@]}" --try-hardware
 jq -r '.features[] | select(.id | startswith("try-")) | "\(.id): \(.answer): \(.error)"' "$LAB_TMP/doc" | sed 's/^/# /'

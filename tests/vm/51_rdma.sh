@@ -48,7 +48,7 @@ background() { # file command…
 	"$@" >"$LAB_TMP/$file" 2>&1 &
 	LAB_PIDS+=($!)
 }
-listens() { ss -Hltn "sport = :$1" | grep -q .; }
+listens() { ss -Hltn "sport = :$1" | grep_all .; }
 # Soft-RoCE of Linux 6.1 sends a message in one softirq, and a veth's ring holds 256 frames: of a longer message frames
 # are lost each time that it is sent. Two messages are under way.
 COUNT=32 SIZE=$((96 << 10))

@@ -32,7 +32,7 @@ peers:
       via6: "$LAB_VIA6", grant: { rate: 4mbit, burst: 64kb } }
 END
 tool() { in_dpu "$@" >"$LAB_TMP/out" 2>&1 || { sed 's/^/# /' "$LAB_TMP/out"; false; }; }
-is_up() { ip_in dpu -o link show dev "$1" | grep -q '[<,]UP[,>]'; }
+is_up() { ip_in dpu -o link show dev "$1" | grep_all '[<,]UP[,>]'; }
 refute "nothing passes before anything is attached" eval 'in_host ping -q -c 1 -W 2 "$(lab_dest4 1)" >/dev/null'
 older=/testbed/older/usr/sbin
 [[ -d $older ]] || older=/usr/sbin
@@ -77,9 +77,9 @@ bytes=$(awk -v s="$HOST4" '$3 == s { n += $5 } END { print n + 0 }' "$LAB_TMP/co
 note "a volume of 200000 bytes, 416800 sent: $bytes arrived"
 check "no byte more than the volume arrives" [ "$bytes" -le 200000 ]
 check "and no whole frame less" [ "$bytes" -gt $((200000 - 1042)) ]
-check "nothing comes from a spoofed source" eval '! awk "\$3 == \"10.66.6.6\"" "$LAB_TMP/counted" | grep -q .'
+check "nothing comes from a spoofed source" eval '! awk "\$3 == \"10.66.6.6\"" "$LAB_TMP/counted" | grep_all .'
 lab_stop "$stranger"
-check "nothing reaches who has no grant" eval '! awk "\$3 == \"$HOST4\"" "$LAB_TMP/stranger" | grep -q .'
+check "nothing reaches who has no grant" eval '! awk "\$3 == \"$HOST4\"" "$LAB_TMP/stranger" | grep_all .'
 in_dpu bwlimit-ctl reasons | sed 's/^/# /'
 
 # --- upgrade and detach

@@ -53,7 +53,7 @@ watch_up() {
 	lab_wait_for 20 listens
 }
 # Finds sockets of XFRM (protocol 6) that listen to groups: port id, groups, drops and inode.
-listens() { in_dpu awk '$2 == 6 && $3 > 0 && $4 != "00000000"' /proc/net/netlink | grep -q .; }
+listens() { in_dpu awk '$2 == 6 && $3 > 0 && $4 != "00000000"' /proc/net/netlink | grep_all .; }
 lost() { # notifications that the watcher's socket dropped
 	in_dpu cat /proc/net/netlink | awk -v inodes="$(find "/proc/$WATCH/fd" -printf '%l\n' | tr -dc '0-9\n' | tr '\n' ' ')" '
 		BEGIN { split(inodes, a, " "); for (i in a) mine[a[i]] = 1 }
