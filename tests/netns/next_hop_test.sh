@@ -24,9 +24,9 @@ policy() { # via, via6, further lines of the peer
 fixed() { policy "$LAB_VIA4" "$LAB_VIA6" ", next_hop_mac: \"$1\""; }
 entry() { ip_in dpu neigh show "$1" dev p0; }
 is_fixed() { # address MAC
-	entry "$1" | grep -q "lladdr $2 PERMANENT proto 119"
+	entry "$1" | grep_all "lladdr $2 PERMANENT proto 119"
 }
-gone() { ! entry "$1" | grep -q -e PERMANENT -e 'proto 119'; }
+gone() { ! entry "$1" | grep_all -e PERMANENT -e 'proto 119'; }
 lies() { # what an attacker on the wire says, ten times a second: the router's addresses are his
 	lab_bg lies net python3 "$here/neighbours.py" s0 "$(lab_mac dpu p0)" lie 6000 "$LAB_VIA4" "$LAB_VIA6" "$liar" "$(lab_link_local dpu p0)"
 	liar_pid=$LAB_PID
@@ -39,8 +39,8 @@ lied() { # how often, from now on
 		now=$(lab_rx dpu p0 | cut -d' ' -f2)
 	done
 }
-moved() { entry "$1" | grep -q "$liar"; }
-resolved() { entry "$1" | grep -q "lladdr $router"; }
+moved() { entry "$1" | grep_all "$liar"; }
+resolved() { entry "$1" | grep_all "lladdr $router"; }
 verified() { in_dpu "$LOAD" verify --json 2>/dev/null | python3 -c '
 import json, sys
 print(*(c["result"] + " " + c["text"] for c in json.load(sys.stdin)["checks"] if c["id"] == "next-hop"), sep="\n")'; }
@@ -65,9 +65,9 @@ check "the same lie moves neither" eval 'is_fixed $LAB_VIA4 $router && is_fixed 
 check "nor the traffic" lab_both
 lab_stop $liar_pid
 check "verify says that they hold" says "^ok 2 next hops are permanent"
-check "the policy in force has it" eval 'in_dpu "$CTL" policy show | grep -q "next_hop_mac: \"$router\""'
+check "the policy in force has it" eval 'in_dpu "$CTL" policy show | grep_all "next_hop_mac: \"$router\""'
 check "and explain says where packets go" eval \
-	'in_dpu "$CTL" explain --port hpf0 10.7.0.2 10.101.0.9 | grep -q "to $router"'
+	'in_dpu "$CTL" explain --port hpf0 10.7.0.2 10.101.0.9 | grep_all "to $router"'
 
 ip_in dpu neigh del "$LAB_VIA4" dev p0
 check "verify says when one is gone" says "^fail next hop $LAB_VIA4 on p0 has no entry"
@@ -89,9 +89,9 @@ check "a next hop that answers no question is used at once: nothing waits" lab_b
 # An operator's own entry is left alone.
 ip_in dpu neigh replace "$LAB_VIA4" lladdr "$router" dev p0 nud permanent
 fixed "$router" | lab_apply
-check "an operator's entry with that MAC stays his" eval 'entry $LAB_VIA4 | grep PERMANENT | grep -qv proto'
+check "an operator's entry with that MAC stays his" eval 'entry $LAB_VIA4 | grep PERMANENT | grep_all -v proto'
 policy "$LAB_VIA4" "$LAB_VIA6" | lab_apply
-check "and outlives the policy" eval 'entry $LAB_VIA4 | grep -q PERMANENT'
+check "and outlives the policy" eval 'entry $LAB_VIA4 | grep_all PERMANENT'
 check "ours does not" gone "$LAB_VIA6"
 ip_in dpu neigh del "$LAB_VIA4" dev p0
 
@@ -138,7 +138,7 @@ check "confirmed, those of the trial stay" is_fixed "$nobody" "$router"
 check "and those before are gone" eval 'gone $LAB_VIA4 && gone $LAB_VIA6'
 fixed "$router" | lab_apply
 on_trial 2s
-returned() { in_dpu "$CTL" policy show | grep -q "via: $LAB_VIA4\$"; }
+returned() { in_dpu "$CTL" policy show | grep_all "via: $LAB_VIA4\$"; }
 check "a trial that runs out returns by itself" lab_wait_for 30 returned
 check "with no daemon there, to next hops that were never gone" first_fixed
 check "and traffic of both families goes there" lab_both
@@ -160,9 +160,11 @@ printf 'tamper: { neighbour: revoke }\n' >>"$LAB_TMP/policy.yaml"
 lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml"
 agent=$LAB_PID
 check "bwlimitd has it" lab_wait_for 30 is_fixed "$LAB_VIA6" "$router"
+kill -STOP "$agent" # it would make them again before they are looked for
 ip_in dpu link set p0 down
 check "a port that goes down loses its entries" gone "$LAB_VIA4"
 ip_in dpu link set p0 up
+kill -CONT "$agent"
 check "bwlimitd makes them again" lab_wait_for 30 is_fixed "$LAB_VIA4" "$router"
 lab_addr dpu p0 2001:db8::1/64 2>/dev/null
 sed "s/$router/02:00:00:00:00:99/" "$LAB_TMP/policy.yaml" >"$LAB_TMP/next.yaml"
