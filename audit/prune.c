@@ -284,14 +284,15 @@ static void say(struct look *l)
 
 	switch (c->what) {
 	case BWL_CUT_JUNK:
-		snprintf(c->text, sizeof(c->text),
-			 "records %llu to %llu: %llu records of hosts' junk are reduced to hashes, "
-			 "to keep the log within its size",
-			 from, last, (unsigned long long)c->gone);
+		snprintf(
+			c->text, sizeof(c->text),
+			"records %llu to %llu: hosts' junk, %llu of them, is reduced to hashes, to "
+			"keep the log within its size",
+			from, last, (unsigned long long)c->gone);
 		break;
 	case BWL_CUT_HOST:
 		snprintf(c->text, sizeof(c->text),
-			 "records %llu to %llu: %llu records that hosts caused are reduced to "
+			 "records %llu to %llu: what hosts caused, %llu of them, is reduced to "
 			 "hashes over many, to keep the log within its size",
 			 from, last, (unsigned long long)c->gone);
 		break;

@@ -11,6 +11,7 @@
 #include <syslog.h>
 #include <time.h>
 #include <bwl/publish.h>
+#include "bwl/plural.h"
 #include "agent.h"
 #include "ipsec/xfrm.h"
 #include "line_budget.h"
@@ -190,9 +191,9 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 		if (silent)
 			snprintf(more, sizeof(more), "; %llu more since the last line", silent);
 		agent_later(LOG_ALERT | (done && !is_ordered(s) ? AGENT_LOG_HOST : 0), "tamper",
-			    "%s: %s; action %s: map %.3f ms, %u SAs of the kernel %.3f ms%s",
+			    "%s: %s; action %s: map %.3f ms, %u SA%s of the kernel %.3f ms%s",
 			    bwl_tamper_name(s->input), s->what, bwl_action_name(action),
-			    (double)(closed - start) / 1e6, sas.sas,
+			    (double)(closed - start) / 1e6, sas.sas, BWL_S(sas.sas),
 			    (double)(kernel - closed) / 1e6, more);
 	}
 	if (action == BWL_ACTION_DESTROY && !done) {
