@@ -201,6 +201,7 @@ lab_require() {
 lab_bg() { # file namespace command…
 	local file=$1 ns=$2
 	shift 2
+	: >"$LAB_TMP/$file" # here, not in a child that begins late: who waits for a word must not find the last one's
 	nsenter --net="/run/netns/$LAB-$ns" "$@" >"$LAB_TMP/$file" 2>"$LAB_TMP/$file.err" &
 	LAB_PID=$!
 	LAB_PIDS+=("$LAB_PID")

@@ -152,9 +152,9 @@ note "flood: $(cat "$LAB_TMP/flood"), arrived $((after - before))"
 check "a flood of live frames arrives at the host port" [ $((after - before)) -ge 50000 ]
 
 lab_iperf_server d2 5201
-in_host timeout 20 iperf3 -c "$(lab_dest4 2)" -t 1 >/dev/null &
+in_host timeout 60 iperf3 -c "$(lab_dest4 2)" -t 4 >/dev/null &
 client=$!
-read -r bytes frames ns < <(in_ns d2 "$FRAMES" sample eth0 0.8 --from-first)
+read -r bytes frames ns < <(in_ns d2 "$FRAMES" sample eth0 3.5 --from-first)
 wait $client
 note "TCP: $bytes bytes, $frames frames, $ns ns"
 check "TCP with GSO on arrives as frames of at most 1514 bytes" \

@@ -123,7 +123,7 @@ else
 	a_test lab 'trap "" TERM; ip netns add "bwl-swept-$$-a"; mkdir "$BWL_SWEEP_PINS/bwl-swept-$$"; echo $$ >"$BWL_SWEEP_PINS/begun"; sleep 600'
 	a_test waiting "trap 'touch \"\$BWL_SWEEP_PINS/waited\"; exit 1' TERM; touch \"\$BWL_SWEEP_PINS/under-way\"; timeout 600 sleep 600"
 	ip netns add "bwl-stays-$$-a"
-	BWL_STOP_TENTHS=20 PATH=$work/bin:$PATH "$work/run-tests" --no-install --label netns >"$work/out" 2>&1 &
+	BWL_STOP_TENTHS=60 PATH=$work/bin:$PATH "$work/run-tests" --no-install --label netns >"$work/out" 2>&1 &
 	run=$!
 	for ((i = 0; i < 300; i++)); do [[ -s $work/pins/begun && -e $work/pins/ready && -e $work/pins/under-way ]] && break; sleep 0.1; done
 	lab=$(<"$work/pins/begun")

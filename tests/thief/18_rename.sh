@@ -14,7 +14,7 @@ thief_peers() {
 thief_lab
 sleep 1.5
 judges_on
-steal_on 6 6000 <<END
+steal_on 300 6000 <<END # until the last name is in force, however long that takes
 eth ip4 src=$HOST4 dst=$A4 udp fill=1000
 eth ip6 src=$HOST6 dst=$B6 udp fill=1000
 END
@@ -22,7 +22,7 @@ for ((N = 1; N <= 12; N++)); do
 	thief_peers | lab_policy_head | lab_apply || nok "policy $N applies"
 	sleep 0.1
 done
-steal_end
+steal_stop
 judges_off
 within "twelve names are worth one burst" "$(arrived d1)" $RATE $BURST
 usable "the grant was usable under every name" "$(arrived d1)" $RATE 0.7

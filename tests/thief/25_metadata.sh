@@ -10,13 +10,15 @@ FROM=10.66.6.6 # none of the host's addresses
 
 # Frames that m0 sends come out of m1, and go to the DPU as if sent by h0.
 through() { # spoilt <<< frames
-	local to
+	local to meta
 	exec {to}> >(exec nsenter --net="/run/netns/$LAB-host" "$LAB_BUILD/tests/harness/bwl-meta" \
 		"$BWLIMIT_PIN_DIR" m1 h0 alpha "$PORT" "$1" >"$LAB_TMP/meta" 2>&1)
+	meta=$!
 	lab_wait_for 5 grep -q ready "$LAB_TMP/meta" || { nok "metadata is given"; sed 's/^/# /' "$LAB_TMP/meta"; }
 	in_host "$FRAMES" send m0 --gw "$GATEWAY" --count 50 --pps 500 >/dev/null || nok "the thief can send"
 	sleep 0.1
 	exec {to}>&-
+	wait "$meta" # until it has left m1, which has room for one program
 	: >"$LAB_TMP/meta"
 }
 stolen() { # a stranger's destination, an address that is not the host's

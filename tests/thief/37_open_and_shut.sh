@@ -32,9 +32,10 @@ port=(--drill --host hpf0 --host hpf1 --uplink p0)
 	echo "eth dst=ff:ff:ff:ff:ff:ff ip4 src=$HOST4 dst=255.255.255.255 udp dport=9 fill=64"
 } >"$LAB_TMP/frames"
 again() { # while its port is down a host cannot send
-	local frames=$1 while=$2
+	local frames=$1 while=$2 n
+	n=$(wc -l <"$1") # all of them: each call begins with the first
 	while [[ -e $while ]]; do
-		in_host "$FRAMES" send h0 --gw "$GATEWAY" --count 100 --pps 1000 <"$frames" || sleep 0.005
+		in_host "$FRAMES" send h0 --gw "$GATEWAY" --count "$n" --pps 1000 <"$frames" || sleep 0.005
 	done >/dev/null 2>&1
 }
 load() { in_dpu "$LOAD" "$@" >>"$LAB_TMP/load" 2>&1; }

@@ -80,15 +80,24 @@ thief_open() {
 	thief_by_wire
 }
 
+all_came() { # the ten frames that are sent to each place; before, there were ${came[PLACE]}
+	local place ns dev n
+	while read -r place ns dev; do
+		read -r _ n < <(lab_rx "$ns" "$dev")
+		[[ $n -ge $((${came[$place]} + 10)) ]] || return 1
+	done < <(thief_places)
+}
 # The positive control of all judges, before bwlimit is attached: a marked frame of each family
 # and protocol is seen at each place and at the DPU's sockets.
 thief_controls() {
 	local i place ns dev what all=1 to=()
+	local -A came=()
 	thief_forward 1
 	for ((i = 1; i <= LAB_DESTS; i++)); do
 		ip_in dpu route add "10.10$i.0.0/16" via $LAB_VIA4
 		ip_in dpu -6 route add "fd00:10$i::/64" via $LAB_VIA6
 	done
+	while read -r place ns dev; do read -r _ "came[$place]" < <(lab_rx "$ns" "$dev"); done < <(thief_places)
 	judges_on
 	for ((i = 1; i <= LAB_DESTS; i++)); do to+=("$(lab_dest4 "$i") $(lab_dest6 "$i")"); done
 	for ((i = 1; i < LAB_UPLINKS; i++)); do to+=("192.0.$((2 + i)).254 2001:db8:$i::fe"); done
@@ -111,6 +120,7 @@ thief_controls() {
 			echo "eth $i type=47 fill=64"
 		done
 	} | steal
+	lab_wait_for 5 all_came # on a busy machine neighbours are resolved late
 	judges_off
 	while read -r place ns dev; do
 		for what in "0800 17" "0800 6" "0800 1" "0800 47" "0800 44" \
