@@ -165,11 +165,14 @@ etcd_up() { # with all members
 	for ((i = 1; i <= ETCD_N; i++)); do etcd_start "$i" "$@"; done
 	await 30 etcdctl_as root endpoint health
 }
-etcd_leader() {
-	local i
-	for i in "${!ETCD_PID[@]}"; do
-		ETCD_AT=$(etcd_url "$i") etcdctl_as root endpoint status -w json 2>/dev/null |
-			jq -e '.[0].Status | .leader == .header.member_id' >/dev/null && echo "$i" && return
+etcd_leader() { # while they elect one there is none: on a busy machine that takes seconds
+	local i begin=$SECONDS
+	while ((SECONDS - begin < 60)); do
+		for i in "${!ETCD_PID[@]}"; do
+			ETCD_AT=$(etcd_url "$i") etcdctl_as root endpoint status -w json 2>/dev/null |
+				jq -e '.[0].Status | .leader == .header.member_id' >/dev/null && echo "$i" && return
+		done
+		sleep 0.2
 	done
 	return 1
 }

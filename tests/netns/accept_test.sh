@@ -25,10 +25,10 @@ agent() {
 	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --json
 	AGENT_PID=$LAB_PID
 }
-# UDP from the destination to the host, frames of 1000 bytes: this many per second, for this long.
+# UDP from the destination to the host, frames of 1000 bytes: as many as that makes, however late some are.
 offers() { # seconds pps
 	echo "eth ip4 src=$(lab_dest4 1) dst=$HOST4 udp dport=9 fill=958" |
-		in_ns d1 "$FRAMES" send eth0 --gw "$(lab_mac net n1)" --seconds "$1" --pps "$2" >/dev/null
+		in_ns d1 "$FRAMES" send eth0 --gw "$(lab_mac net n1)" --count $(($1 * $2)) --pps "$2" >/dev/null
 }
 arrived() { in_host awk '$1 == "Ip:" && n++ { print $4 * 1000; exit }' /proc/net/snmp; }
 usage() { "$CTL" --json usage | jq -e ".volumes[] | select(.limit_key == \"accept $1\") | $2" >/dev/null; }

@@ -73,7 +73,7 @@ lab_wait_for 5 rate_is sink 8000000
 is_live() { "$CTL" --json peer show sink | jq -e '.state == "live"'; }
 check "the agent renews a heartbeat of 2 s" lab_wait_for 5 is_live
 sleep 3
-check "for as long as it lives" is_live
+check "for as long as it lives" lab_wait_for 5 is_live
 kill -KILL "$AGENT_PID"
 wait "$AGENT_PID" 2>/dev/null
 is_silent() { "$CTL" --json peer show sink | jq -e '.state == "silent"'; }

@@ -167,6 +167,8 @@ lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP
 agent=$LAB_PID
 said() { grep -q "\"event\":\"$1\".*$2" "$LAB_TMP/agent"; }
 check "the agent's start is recorded" lab_wait_for 5 logged 'bwlimitd +start +started'
+# What its first look finds it leaves as it is; a change that comes before that look is left, too.
+check "control: it has looked, and leaves what is in force" lab_wait_for 30 said policy 'it stays'
 desired 6mbit >"$LAB_TMP/desired.yaml.new" && mv "$LAB_TMP/desired.yaml.new" "$LAB_TMP/desired.yaml"
 check "what it puts in force is recorded" lab_wait_for 5 logged 'bwlimitd +policy .*put in force'
 check "before it is in force, with its digest" logged 'bwlimitd +intent +policy .*digest [0-9a-f]{64}'

@@ -40,8 +40,9 @@ received() { lab_rx d1 eth0 | cut -d" " -f1; }
 lab_iperf_server d1 5201
 for family in 4 6; do
 	dest=lab_dest$family host=HOST$family
-	in_dpu timeout 20 tcpdump -i hpf0 -nn -c 1 "ip$([[ $family = 4 ]] || echo 6) and greater 66000" >"$LAB_TMP/long$family" 2>/dev/null &
+	in_dpu timeout 60 tcpdump -i hpf0 -nn -c 1 "ip$([[ $family = 4 ]] || echo 6) and greater 66000" >"$LAB_TMP/long$family" 2>"$LAB_TMP/tcpdump$family" &
 	seen=$!
+	lab_wait_for 10 grep -q 'listening on' "$LAB_TMP/tcpdump$family"
 	for _ in 1 2 3; do # again where the busy machine lost what was charged
 		charged=$(of pass charged_bytes) was=$(received)
 		in_host iperf3 "-$family" -c "$($dest 1)" -B "${!host}" -n 100M >"$LAB_TMP/iperf" 2>&1 || break

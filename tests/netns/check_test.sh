@@ -48,7 +48,7 @@ check "without a policy it is critical" says 2 'no policy is in force'
 	echo "tamper: { command: clamp }"
 	echo "lease: 1h"
 	echo "peers:"
-	lab_peer d1 1 "grant: { rate: 8mbit, burst: 64kb, volume: 10mb }"
+	lab_peer d1 1 "grant: { rate: 8mbit, burst: 64kb, volume: 30mb }"
 	lab_peer d2 2 "contained: true, grant: { rate: 1mbit }"
 } | lab_policy_head >"$LAB_TMP/policy.yaml"
 agent_up() { lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml" --state-dir "$BWLIMIT_STATE_DIR" --tpm none --json; agent=$LAB_PID; }

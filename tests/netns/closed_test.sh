@@ -52,6 +52,7 @@ try() { # from-namespace device gateway; frames on standard input
 	for p in $places; do
 		[[ $p != "$1:"* ]] || continue
 		n=$(awk '$1 == "marked" { print $3 }' "$LAB_TMP/at-$p")
+		[[ -n $n ]] || nok "a judge at $p counts"
 		leaked=$((leaked + ${n:-0}))
 	done
 }
@@ -119,6 +120,7 @@ later() { # sentence
 later "on a port that came later"
 lab_bg guard dpu "$LOAD" guard --management mgmt0 --uplink p0
 guard=$LAB_PID
+check "control: the guard watches" lab_wait_for 10 grep -q watching "$LAB_TMP/guard.err"
 later "with the guard at work"
 lab_stop "$guard"
 later_has add nodad

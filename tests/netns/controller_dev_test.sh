@@ -25,7 +25,7 @@ start() { # tray,…
 	dev=$!
 }
 await() { # seconds command…
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + ($1 > 90 ? $1 : 90))) # busy machines are slow
 	shift
 	until "$@" >/dev/null 2>&1; do
 		((SECONDS < end)) || return 1
@@ -37,8 +37,9 @@ tray() { # name word…: etcdctl with its certificate
 	local at=$fleet/trays/$1
 	shift
 	ETCDCTL_API=3 in_ns etcdctl --endpoints "$url" --cacert "$at/ca.pem" --cert "$at/cert.pem" --key "$at/key.pem" \
-		--command-timeout 3s "$@" 2>/dev/null
+		--command-timeout 20s "$@" 2>"$tmp/err"
 }
+denied() { ! tray "$@" >/dev/null && grep -q 'permission denied' "$tmp/err"; } # for that, and not because etcd is slow
 holds_lock_file() { [[ $(readlink "/proc/$1/fd/"*) == *"$fleet/etcd.lock"* ]]; } # pid
 listens() { [[ -n $(in_ns ss -Hlt 'sport = :2379') ]]; }
 
@@ -50,8 +51,8 @@ check "the root is signed by two people" eval '"$ctl" policy verify "$fleet/root
 check "and so is each enrolment" eval '"$ctl" policy verify "$fleet/enrolments/tray-2" --root "$fleet/root" | grep_all "verified  2"'
 check "the time is signed, and a tray reads it" await 10 eval '[[ $(tray tray-1 get --print-value-only /bwl/v1/all/doc/timestamp/time) ]]'
 check "a tray writes what it says itself" eval 'tray tray-1 put /bwl/v1/node/tray-1/out/status x >/dev/null'
-refute "and no other's" tray tray-1 put /bwl/v1/node/tray-2/out/status x
-refute "nor a document" tray tray-1 put /bwl/v1/all/doc/policy/base x
+check "and no other's" denied tray-1 put /bwl/v1/node/tray-2/out/status x
+check "nor a document" denied tray-1 put /bwl/v1/all/doc/policy/base x
 refute "who has no certificate reads nothing" env ETCDCTL_API=3 nsenter --net="/run/netns/$ns" etcdctl --endpoints "$url" \
 	--cacert "$fleet/pki/ca.pem" --command-timeout 2s get --prefix /bwl 2>/dev/null
 nsenter --net="/run/netns/$ns" "$build/sync/bwlimit-sync" --servers "$url" --tray tray-1 --ca "$fleet/trays/tray-1/ca.pem" \

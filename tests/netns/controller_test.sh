@@ -143,13 +143,13 @@ note "The fence, alone: of two that believe that they lead one writes"
 mkfifo "$ETCD_DIR/a" "$ETCD_DIR/b"
 PREFIX=/fence etcd_store lead a <"$ETCD_DIR/a" >"$ETCD_DIR/a.out" 2>&1 &
 exec 7>"$ETCD_DIR/a"
+echo first >&7 # written once a leads: it does not renew its lease of 3 s
 await 10 grep -q leads "$ETCD_DIR/a.out"
 PREFIX=/fence etcd_store lead b <"$ETCD_DIR/b" >"$ETCD_DIR/b.out" 2>&1 &
 exec 8>"$ETCD_DIR/b"
-echo first >&7
+echo second >&8 # likewise
 check "control: who leads writes" await 5 grep -qx put "$ETCD_DIR/a.out"
 check "after its lease another one leads" await 15 grep -qx leads "$ETCD_DIR/b.out"
-echo second >&8
 await 5 grep -qx put "$ETCD_DIR/b.out"
 echo third >&7
 check "what the first one writes then is refused by the store" await 5 grep -qx fenced "$ETCD_DIR/a.out"
@@ -279,6 +279,7 @@ cosigned() { # tray size: the tray can read it, and an auditor believes it
 		[[ $(sed -n 2p "$logs/cosigned.$1") == "$2" ]] &&
 		"$ctl" audit verify --dir "$logs/$1" --key "$logs/$1.key" --witness "$witness" --checkpoint "$logs/cosigned.$1" >/dev/null
 }
+published() { at "node/$1/out/status" | jq -e --slurpfile l "$ETCD_DIR/trays/$1.checkpoint" '.checkpoint == $l[0].checkpoint' >/dev/null; }
 check "a controller says the key of its cosignatures" eval '[[ $witness == bwlimit-witness+* ]]'
 new_log tray-1 && new_log tray-2 && new_log tray-3 && new_log tray-4
 say_log tray-1 tray-1
@@ -304,7 +305,7 @@ before=$(at node/tray-1/in/cosigned)
 say_log tray-1 fork "$logs/cosigned.tray-1"
 check "a log that does not begin as it did, signed by its own key, is an alarm" await 20 since_says '"alarm".*tray-1.*does not begin'
 say_log tray-1 tray-1
-check "and nothing more is signed of it" eval 'sleep 2; is "$(at node/tray-1/in/cosigned)" "$before"'
+check "and nothing more is signed of it" eval 'await 20 published tray-1 && sleep 2; is "$(at node/tray-1/in/cosigned)" "$before"'
 check "what contradicts it is kept" eval 'at controller/log/-/tray-1 | jq -e ".evidence | split(\"\n\")[1] == \"10\"" >/dev/null'
 say_log tray-2 tray-2
 cp -r "$logs/tray-2" "$logs/tray-2.old"
@@ -328,7 +329,7 @@ check "control: another one leads" await 20 leads "$(other "$was")"
 start "$was"
 grow tray-3 1
 say_log tray-3 tray-3 "$logs/cosigned.tray-3"
-check "the next leader signs nothing of it, either" eval 'sleep 3; cosigned tray-3 3'
+check "the next leader signs nothing of it, either" eval 'await 20 published tray-3 && sleep 3; cosigned tray-3 3'
 etcdctl_as root del "$PREFIX/controller/log/-/tray-3" >/dev/null
 check "until people have looked, and taken back what is kept" await 30 cosigned tray-3 4
 

@@ -20,11 +20,13 @@ in_store() { # jq
 	etcdctl_as root get --print-value-only "$PREFIX/node/tray-7/out/status" | jq -e "$1" >/dev/null
 }
 
+opens() { time_published && lab_both "$1"; } # on a busy machine one time is too old before a packet has come
+
 documents_store_up
 sign policy base alice,bob --offline-for 20s < <(docs_text 4mbit 4mbit)
 publish policy base
 check "a policy comes into force by etcd and bwlimit-sync" lab_wait_for 30 rate d1 4000000
-check "with what was published of the time" lab_wait_for 10 lab_both 1
+check "with what was published of the time" eval 'lab_both 1 || lab_wait_for 30 opens 1'
 digest=$("$CTL" --json policy verify "$FLEET/base" --root "$FLEET/root" | jq -r .digest)
 check "it is acknowledged in the store, by its digest" lab_wait_for 40 in_store \
 	".tray == \"tray-7\" and .taken[\"policy/base\"].sha256 == \"$digest\" and .policy.sha256 == \"$digest\""
@@ -68,16 +70,17 @@ check "no more arrived than the widest of these limits, and something did" withi
 
 note "Revocation, by packets"
 closes() { # from the publication on: what arrives after a second more than was on its way?
-	local judge at end
-	time_published
-	lab_wait_for 10 lab_both 1 || return 1
+	local judge at end was
+	lab_wait_for 30 opens 1 || return 1
 	sign revocation now alice < <(echo '{"peers": ["d1"], "reason": "drill"}') || return 1
 	lab_bg flow d1 "$FRAMES" count eth0 --marker $LAB_MARKER
 	judge=$LAB_PID
 	lab_wait_for 5 grep -q ready "$LAB_TMP/flow"
+	was=$(lab_rx d1 eth0 | cut -d' ' -f2)
+	flows() { (($(lab_rx d1 eth0 | cut -d' ' -f2) > was + 10)); }
 	lab_bg pinger host ping -q -i 0.01 -s 64 -p $LAB_MARKER "$(lab_dest4 1)"
 	local pinger=$LAB_PID
-	sleep 0.3
+	lab_wait_for 10 flows
 	at=$(date +%s%N)
 	publish revocation now
 	until state d1 revoked; do
@@ -95,15 +98,14 @@ closes() { # from the publication on: what arrives after a second more than was 
 	[[ $r -eq 0 ]] && state d1 revoked
 }
 check "a revocation that is published closes" closes # within a second is the goal, and a note: see docs/status.md
-check "and no other peer" lab_both 2
+check "and no other peer" lab_wait_for 30 opens 2
 
 note "The store"
 docs_die
 docs_agent
 check "a bwlimitd that was killed is given all again, and holds what it took" lab_wait_for 20 status \
 	'.policy.version > 0 and .closed == ["d1"]'
-time_published
-check "control: with a new time it is open" lab_wait_for 10 lab_both 2
+check "control: with a new time it is open" lab_wait_for 30 opens 2
 cut 1 && cut 2 && cut 3
 kill "$SYNC_PID"; wait "$SYNC_PID" 2>/dev/null; SYNC_PID=
 check "cut off from the store, it is at its floor when the time is over" lab_wait_for 40 lab_silent 2
@@ -111,9 +113,8 @@ check "and says so" status '(.fresh | not) and (.alarms | index("floor"))'
 heal 1 && heal 2 && heal 3
 await 60 etcdctl_as root endpoint health
 sync_up
-time_published
 begin=$SECONDS
-check "healed, it is open again by a new time" lab_wait_for 60 lab_both 2
+check "healed, it is open again by a new time" lab_wait_for 60 opens 2
 note "after $((SECONDS - begin)) s"
 
 note "A store that is restored from a snapshot of before"

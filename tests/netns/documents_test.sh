@@ -61,19 +61,18 @@ check "and is in force" rate d1 9000000
 LIFE=50m taken "a grant of less is one person's" grant more bob < <(echo '{"peer": "d1", "limit": {"rate": "1mbit"}, "reason": "ticket"}')
 check "and is in force" rate d1 1000000
 
+opens() { now_signed && lab_both "$1"; } # on a busy machine a time may be too old before a packet has come
 note "Updates that are withheld"
 sign policy base alice,bob --offline-for 8s < <(docs_text 6mbit 6mbit)
 check "a policy that needs a time younger than 8 s" give policy base
-now_signed
-check "control: is open with one" lab_wait_for 5 lab_both 2
+check "control: is open with one" lab_wait_for 5 opens 2
 docs_die
 check "with every daemon dead it falls to its floor then" lab_wait_for 20 lab_silent 2
 check "while the heartbeat would go on for an hour" state d2 silent
 docs_agent
 check "a bwlimitd that comes again opens nothing by the time of before" lab_silent 2
 check "what was given before gives nothing more" eval 'give timestamp time && lab_silent 2'
-now_signed
-check "a newer time does" lab_wait_for 5 lab_both 2
+check "a newer time does" lab_wait_for 5 opens 2
 taken 'control: as before' policy base alice,bob < <(docs_text 5mbit 5mbit)
 now_signed
 
@@ -86,23 +85,22 @@ naming() { # a signed time that names that document
 		>"$FLEET/naming"
 	sign timestamp time controller <"$FLEET/naming" && give timestamp time
 }
-sign policy base alice,bob --offline-for 8s < <(docs_text 6mbit 6mbit)
-check "control: a policy that needs a time younger than 8 s" give policy base
+sign policy base alice,bob --offline-for 12s < <(docs_text 6mbit 6mbit)
+check "control: a policy that needs a time younger than 12 s" give policy base
 sign revocation held alice <<<'{"peers": ["d9"], "reason": "drill"}'
-now_signed
-check "control: is open with one" lab_wait_for 5 lab_both 2
+check "control: is open with one" lab_wait_for 5 opens 2
 check "a time that names a revocation that did not come" naming held
 check "is told in the status at once" status '.missing == ["revocation/held"]'
 keeps_naming() { # a time comes every second, and counts for nothing
 	local i
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	for i in {1..16}; do
 		naming held && sleep 1 || return 1
 	done
 	lab_silent 2
 }
 check "it is no fresher than the time before it: everything falls to its floor" keeps_naming
 check "status says why" status '.alarms | index("floor")'
-check "when it comes, that time counts" give revocation held
+check "when it comes, that time counts" eval 'naming held && give revocation held'
 check "and all is open again" lab_wait_for 5 lab_both 2
 check "nothing is missing" status '.missing == []'
 taken 'control: as before' policy base alice,bob < <(docs_text 5mbit 5mbit)

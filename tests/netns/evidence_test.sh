@@ -60,7 +60,7 @@ lab_stop "$AGENT_PID"
 for call in "renameat 1" "renameat 2" "fdatasync 1" "fdatasync 2" "fdatasync 3" "fdatasync 4"; do
 	in_host ping -W1 -c5 -i0.02 -q "$(lab_dest4 1)" >/dev/null
 	# shellcheck disable=SC2086 # call and number
-	check "an agent is killed at its $call" kill_at $call timeout -s INT 15 "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --flows-every 1s --history-size 0b --json
+	check "an agent is killed at its $call" kill_at $call timeout -s INT 120 "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --flows-every 1s --history-size 0b --json
 done
 agent
 more=$(($(entries | wc -l) + 3))

@@ -49,8 +49,11 @@ agrees() { # peer
 	[[ "$(recorded "$1")" == "$(counted "$1")" && "$(in_rows "$1")" == "$(counted "$1")" ]]
 }
 all_agree() { agrees sink && agrees small; }
-balanced() { rows | grep -F '"balanced":' | jq -s -e 'all(.balanced != false)' >/dev/null; }
-whole() { intervals | jq -s -e 'all(.gap == null)' >/dev/null; }
+none_of() { # jq: no line is so; notes those that are
+	jq -c "select($1)" >"$LAB_TMP/wrong" && [[ ! -s $LAB_TMP/wrong ]] || { note "$(head -n 5 "$LAB_TMP/wrong" | cut -c1-1000)"; return 1; }
+}
+balanced() { rows | grep -F '"balanced":' | none_of '.balanced == false'; }
+whole() { intervals | none_of '.gap != null'; }
 whole_and_balanced() { whole && balanced; }
 # Of the flow to that port with the most bytes (iperf3 has another for control, which can have more frames, as data is GSO): one field of all its rows.
 of_data() { # protocol port field

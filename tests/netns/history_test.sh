@@ -35,10 +35,10 @@ send() { # seconds
 	for i in 22 9; do
 		echo "eth ip4 src=$HOST4 dst=$(lab_dest4 1) tcp dport=$i fill=946"
 	done >"$LAB_TMP/frames"
-	in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds "$1" --pps 2000 \
+	in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --count $(($1 * 2000)) --pps 2000 \
 		<"$LAB_TMP/frames" >/dev/null &
 	echo "eth ip4 src=$(lab_dest4 1) dst=$HOST4 udp sport=9 dport=9 fill=958" |
-		in_ns d1 "$FRAMES" send eth0 --gw "$(lab_mac net n1)" --seconds "$1" --pps 500 >/dev/null
+		in_ns d1 "$FRAMES" send eth0 --gw "$(lab_mac net n1)" --count $(($1 * 500)) --pps 500 >/dev/null
 	wait $!
 }
 hist() { "$CTL" history --state-dir "$STATE" --json "$@"; }

@@ -194,7 +194,7 @@ eventually established a tray.3
 drop() { "$VICI" --drop "$A/vici" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 dropped() { jq -e "$1" "$LAB_TMP/out" >/dev/null || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
 no_conn() { [[ $(vici a get-conns | jq -c .conns) == '[]' ]]; }
-check "dropping a peer succeeds" drop 5000 tray.3
+check "dropping a peer succeeds" drop 20000 tray.3
 check "its connection went, and each step was timed" dropped '.conns == 1 and
 	([.connect, .unload, .terminate, .verify, .credentials] | all(. > 0)) and (.posted | not)'
 check "and the preshared key that nobody else uses" dropped '.secrets == 1'
@@ -206,7 +206,7 @@ charon_mark b
 vici b initiate '{"ike": "bwl-tray-7", "timeout": "-1"}' >/dev/null 2>&1
 check "and cannot come back" eventually charon_said b 'NO_PROPOSAL_CHOSEN\|AUTHENTICATION_FAILED'
 refute "no SA comes of it" established a tray.3
-check "dropping what is not there is no error" drop 5000 tray.3
+check "dropping what is not there is no error" drop 20000 tray.3
 check "and counts nothing" dropped '.conns == 0 and .sas == 0'
 
 terminate b tray-7
@@ -215,7 +215,7 @@ eventually established a tray.3
 # from the side that answered: unloading ends only what it had started itself
 kill -STOP "${CHARON_PID[a]}"
 check "when the other side hangs, dropping succeeds all the same" \
-	quietly "$VICI" --drop "$B/vici" 5000 tray-7
+	quietly "$VICI" --drop "$B/vici" 20000 tray-7
 check "and the SA is gone here at once" gone b tray-7
 kill -CONT "${CHARON_PID[a]}"
 load_b
@@ -226,7 +226,7 @@ kill -STOP "${CHARON_PID[a]}"
 began=$EPOCHREALTIME
 refute "with a charon that hangs it fails" drop 300 tray.3
 check "within its time, give or take what a busy machine takes" \
-	test "$(awk "BEGIN { print ($EPOCHREALTIME - $began < 3) }")" = 1
+	test "$(awk "BEGIN { print ($EPOCHREALTIME - $began < 20) }")" = 1
 check "says so" grep -q 'does not answer' "$LAB_TMP/err"
 check "and leaves its orders" dropped .posted
 kill -CONT "${CHARON_PID[a]}"
@@ -235,13 +235,13 @@ check "all of them" eventually no_conn
 
 load_a
 eventually established a tray.3
-check "everything is dropped at once" drop 5000
+check "everything is dropped at once" drop 20000
 check "by one order" dropped '.conns == 1'
 check "nothing is left" no_conn
 load_a
 kill -KILL "${CHARON_PID[a]}"
 wait "${CHARON_PID[a]}" 2>/dev/null
-refute "with a dead charon it fails" drop 5000 tray.3
+refute "with a dead charon it fails" drop 20000 tray.3
 check "at once, and says so" grep -q 'cannot reach charon' "$LAB_TMP/err"
 charon_up a a
 load_a

@@ -22,9 +22,9 @@ lab_attach || exit 1
 "$CTL" policy apply "$LAB_TMP/policy.yaml" --fresh-volume >/dev/null 2>&1 || exit 1
 "$CTL" heartbeat >/dev/null || exit 1
 
-send() { # peer's number, frames
+send() { # peer's number, frames [per second]
 	echo "eth ip4 src=$HOST4 dst=$(lab_dest4 "$1") udp dport=9 fill=958" |
-		in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 1 --pps "$2" >/dev/null
+		in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --count "$2" --pps "${3:-$2}" >/dev/null
 }
 # What hosts sent; a peer's counter includes what it sent back (ICMP).
 passed() { "$CTL" reasons --port hpf0 --json | jq '[.reasons[] | select(.reason == "pass" and (.hook // "") != "gate") | .frames] | add // 0'; }
@@ -64,7 +64,7 @@ refute "of one that is not there" ctl latency on nobody
 check "upgrade leaves it on" sh -c "nsenter --net=/run/netns/$LAB-dpu '$LOAD' upgrade >/dev/null 2>&1 && '$CTL' latency show --json | jq -e .measured >/dev/null"
 was=$(frames '"one"' | jq '.[0]')
 check "and what was measured stays" test "$was" -gt 100
-send 1 500 &
+send 1 500 100 & # for 5 s: some of it is in those 3 s, whenever they begin
 sent=$!
 "$CTL" latency show one --for 3s --json >"$LAB_TMP/for"
 wait $sent

@@ -159,6 +159,7 @@ fixed "$router" >"$LAB_TMP/policy.yaml"
 printf 'tamper: { neighbour: revoke }\n' >>"$LAB_TMP/policy.yaml"
 lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml"
 agent=$LAB_PID
+ip_in dpu neigh del "$LAB_VIA6" dev p0 # which bwlimitd alone makes again
 check "bwlimitd has it" lab_wait_for 30 is_fixed "$LAB_VIA6" "$router"
 kill -STOP "$agent" # it would make them again before they are looked for
 ip_in dpu link set p0 down

@@ -74,7 +74,7 @@ tampered "a number that is not in the tree is refused" "2s/7/$records/"
 tampered "a negative number is refused" '2s/7/-7/'
 hashes=$(sed -n '3,/^$/p' "$tmp/7.tlog-proof" | grep -c .)
 for ((h = 0; h < hashes; h++)); do
-	tampered "hash $h of the proof with other bits is refused" "$((h + 3))s/^\(.\{5\}\)[A-Za-z]/\10/; $((h + 3))s/^\(.\{9\}\)[0-9+\/]/\1b/; $((h + 3))s/^\(.\{12\}\)./\1X/"
+	tampered "hash $h of the proof with other bits is refused" "$((h + 3)){s/^\(.\{5\}\)A/\1B/;t;s/^\(.\{5\}\)./\1A/}"
 done
 tampered "a hash that is left out is refused" '3d'
 tampered "a hash too many is refused" '3p'
@@ -132,7 +132,9 @@ check "control: some with their bytes, some by their hash alone, and some are re
 # One byte of the tiles is changed, in each kind of file.
 spoiled() { # file
 	rm -rf "$tmp/spoiled" && cp -r "$tmp/tiles" "$tmp/spoiled"
-	printf '\377' | dd of="$tmp/spoiled/$1" bs=1 seek=300 conv=notrunc 2>/dev/null
+	local was
+	was=$(od -An -tu1 -j300 -N1 "$tmp/spoiled/$1")
+	printf '%b' "\\x$(printf %02x $((was ^ 255)))" | dd of="$tmp/spoiled/$1" bs=1 seek=300 conv=notrunc 2>/dev/null
 	refused "$go" tiles "$tmp/spoiled" "$tmp/key"
 }
 check "Go's reader finds a changed tile" spoiled tile/0/000

@@ -188,7 +188,8 @@ refute "stop --off does not open it" ctl stop --off
 tpm_up
 agent
 check "bwlimitd finds it" lab_wait_for 20 said alert journal 'cannot be trusted.*old copy'
-check "and revokes what it has open" lab_wait_for 20 test "$(state_of d2)" = revoked
+is_revoked() { [[ $(state_of "$1") == revoked ]]; }
+check "and revokes what it has open" lab_wait_for 20 is_revoked d2
 power_off
 
 # And neither is known.

@@ -135,6 +135,10 @@ follows all
 was=$(packets)
 flood 3 500
 wait "$LAB_PID"
+all_said() { # as an event, or as lost: what it has not read when it is ended it does not count
+	[[ $(jq -s 'map(if .kind == "event" then 1 else .lost_count // 0 end) | add // 0' "$LAB_TMP/all") -eq $(($(packets) - was)) ]]
+}
+lab_wait_for 10 all_said
 check "a reader ends" ends all "$all"
 now=$(packets)
 note "$((now - was)) packets, $(ended all event_count) events, $(ended all lost_count) lost"

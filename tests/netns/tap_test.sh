@@ -68,6 +68,10 @@ lab_iperf_server d1 5201
 in_host timeout 60 iperf3 -c "$(lab_dest4 1)" -t 1 -b 5M >/dev/null 2>&1
 in_host ping -q -c 3 -i 0.1 "$(lab_dest4 2)" >/dev/null 2>&1
 note "$echoed of 100 datagrams were echoed"
+all_closed() { # both ends of TCP: what they say later is in the records alone
+	! in_ns d1 ss -Htan 'sport = :5201' | grep_all -vE '^(LISTEN|TIME-WAIT)' && ! in_host ss -Htan 'dport = :5201' | grep_all -v '^TIME-WAIT'
+}
+lab_wait_for 10 all_closed
 sleep 1
 kill -TERM "$tap"
 check "told to end it ends well" wait "$tap"
@@ -119,11 +123,12 @@ victim=$!
 lab_wait_for 10 grep -q 'headers of sink' "$LAB_TMP/killed.err"
 check "control: it listens" test "$(sockets)" -gt "$before"
 in_host ping -q -c 5 -i 0.1 "$(lab_dest4 1)" >/dev/null 2>&1
-sleep 0.5
+has_ping() { tshark -r "$LAB_TMP/killed.pcapng" -Y icmp 2>/dev/null | grep_all "Echo (ping) request"; }
+lab_wait_for 10 has_ping
 kill -KILL "$victim"
 wait "$victim" 2>/dev/null
 check "killed, it listens no more" test "$(sockets)" -eq "$before"
-check "and what it had is whole" eval 'tshark -r "$LAB_TMP/killed.pcapng" -Y icmp 2>/dev/null | grep_all "Echo (ping) request"'
+check "and what it had is whole" has_ping
 nsenter --net="/run/netns/$LAB-dpu" "$CTL" tap sink --for 30s --most 2kb --write "$LAB_TMP/full.pcapng" 2>"$LAB_TMP/full.err" &
 victim=$!
 lab_wait_for 10 grep -q 'headers of sink' "$LAB_TMP/full.err"

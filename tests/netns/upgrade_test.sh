@@ -106,7 +106,7 @@ crossing() { # commit, does a map change its shape?
 	for i in 1 2 3; do judge_on "at-$i" $i; judges+=("$LAB_PID"); done
 	steal slowly 900 # the window lasts until the upgrade, on a slow machine too
 	thieves=("$LAB_PID")
-	lab_wait_for 20 eval '[ "$(peer window .left.used_bytes)" -gt $((WINDOW / 3)) ]'
+	lab_wait_for 20 eval '[ "$(peer window .left.used_bytes)" -gt $((WINDOW / 6)) ]'
 	ctl revoke gone >/dev/null 2>&1
 	sleep 0.2
 	lab_stop "${judges[2]}"

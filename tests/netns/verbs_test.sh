@@ -315,14 +315,14 @@ echo -n >"$ETCD_DIR/tray-3/refuse"
 name=$(fleet revoke --all x --key "$desk/alice.pem" --json | tail -n 1 | jq -r .document)
 echo "${name#*/}" >"$ETCD_DIR/tray-3/refuse"
 check "a tray that refuses it: exit code 3, and its reason" ends 3 'tray-3 +refused +a newer one was taken' \
-	revoke --all x --timeout 5s
+	revoke --all x --timeout 10s
 rm "$ETCD_DIR/tray-3/refuse"
 stop sync3
 gone() { [[ -z $(etcdctl_as root get --keys-only "$PREFIX/node/tray-3/out/alive") ]]; }
-check "a tray that cannot be reached: exit code 3" ends 3 'tray-3 +silent' revoke --all y --timeout 2s
+check "a tray that cannot be reached: exit code 3" ends 3 'tray-3 +silent' revoke --all y --timeout 10s
 check "control: the others have it" grep -q '2 of 3 trays have it' "$ETCD_DIR/said"
 check "as JSON it is said until when it holds what it has, and its schema's" eval \
-	'fleet revoke --all z --key "$desk/alice.pem" --timeout 2s --json >"$ETCD_DIR/said"; judge --lines fleet-order <"$ETCD_DIR/said" && [[ $(value ".silent_count") == 1 ]]'
+	'fleet revoke --all z --key "$desk/alice.pem" --timeout 10s --json >"$ETCD_DIR/said"; judge --lines fleet-order <"$ETCD_DIR/said" && [[ $(value ".silent_count") == 1 ]]'
 tray_start 3
 check "back, it has what it missed" await 15 eval '[[ $(ls "$ETCD_DIR"/tray-3/*-revocation-* | wc -l) -ge 3 ]]'
 

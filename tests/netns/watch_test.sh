@@ -79,7 +79,7 @@ AGENT_PID=$LAB_PID
 check "the agent says that the host ports have not been opened" \
 	lab_wait_for 20 grep -q '"level":"warning".*"event":"gate".*not opened yet' "$LAB_TMP/agent"
 ip_in dpu link set hpf0 up
-check "and keeps them down" lab_wait_for 20 is_down
+check "and keeps them down" lab_wait_for 20 eval '! lab_is_up hpf0'
 check "without an alarm" alarm 0
 check "and without the stop switch" refuse_stopped
 lab_sysctl dpu net.ipv4.ip_forward=0

@@ -74,7 +74,7 @@ cat "$tmp/first" "$tmp/said" >"$tmp/first.cosigned"
 verified() { "$ctl" audit verify --key "$tmp/key" --witness "$vkey" --checkpoint "$1" >"$tmp/out" 2>&1 || { note "$(<"$tmp/out")"; false; }; }
 check "and our \`audit verify --witness\` takes its cosignature" verified "$tmp/first.cosigned"
 refute "without it the checkpoint is not cosigned" "$ctl" audit verify --key "$tmp/key" --witness "$vkey" --checkpoint "$tmp/first" 2>/dev/null
-sed 's/^\(— example.com\/witness .\{20\}\)./\1A/; ' "$tmp/first.cosigned" >"$tmp/forged"
+sed 's/^\(— example.com\/witness .\{20\}\)A/\1B/; t; s/^\(— example.com\/witness .\{20\}\)./\1A/' "$tmp/first.cosigned" >"$tmp/forged"
 refute "nor by another signature of that name" "$ctl" audit verify --key "$tmp/key" --witness "$vkey" --checkpoint "$tmp/forged" 2>/dev/null
 
 cp -r "$tmp/audit" "$tmp/fork"
