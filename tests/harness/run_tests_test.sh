@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# run-tests itself: its reaction to tests that fail, pass the second time, or print nothing. Its tests are
+# run-tests itself: which set it runs, its reaction to tests that fail, pass the second time, or print nothing. Its tests are
 # scripts of a few lines here, run by the real ctest; nothing is built.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,7 +15,8 @@ cp "$here/../../run-tests" "$work/"
 printf '#!/bin/sh\n' >"$work/bin/cmake"
 chmod +x "$work/bin/cmake"
 
-# A test with label netns; its body is bash, with `again` true in its second run.
+# A test with label netns, of set SET; its body is bash, with `again` true in its second run.
+SET=slice_1
 a_test() { # name body [RUN_SERIAL]
 	{
 		printf '#!/usr/bin/env bash\nagain() { [[ $(wc -l <%q) -gt 1 ]]; }\necho run >>%q\n' "$work/tests/$1.runs" "$work/tests/$1.runs"
@@ -24,7 +25,7 @@ a_test() { # name body [RUN_SERIAL]
 	chmod +x "$work/tests/$1"
 	{
 		printf 'add_test(netns.%s "%s")\n' "$1" "$work/tests/$1"
-		printf 'set_tests_properties(netns.%s PROPERTIES LABELS netns SKIP_RETURN_CODE 77%s)\n' "$1" "${3:+ RUN_SERIAL ON}"
+		printf 'set_tests_properties(netns.%s PROPERTIES LABELS "netns;%s" SKIP_RETURN_CODE 77%s)\n' "$1" "$SET" "${3:+ RUN_SERIAL ON}"
 	} >>"$work/build/release/CTestTestfile.cmake"
 }
 none() {
@@ -33,9 +34,10 @@ none() {
 	cp "$here/sweep" "$work/tests/harness/"
 }
 ran() { wc -l <"$work/tests/$1.runs"; }
+WHAT=(--slice 1)
 runs() { # expected exit status: run-tests gives it
 	local is
-	PATH=$work/bin:$PATH "$work/run-tests" --no-install --label netns >"$work/out" 2>&1
+	PATH=$work/bin:$PATH "$work/run-tests" --no-install "${WHAT[@]}" >"$work/out" 2>&1
 	is=$?
 	[[ $is -eq $1 ]] || { sed 's/^/# /' "$work/out"; false; }
 }
@@ -93,25 +95,106 @@ check "and is unsteady" last '5 passed, 0 failed, 1 unsteady, 0 skipped'
 check "only it runs again" eval '[[ $(ran dies.x) -eq 2 && $(ran diesyx) -eq 1 && $(ran dies.xx) -eq 1 ]]'
 
 none
-for i in {1..13}; do a_test "slow$i" "$first_time"; done
-check "where more than ten fail, none has a second try" runs 1
-check "and each is counted as failed" last '0 passed, 13 failed, 0 unsteady, 0 skipped'
+for i in {1..6}; do a_test "slow$i" "$first_time"; done
+check "where more than five fail, none has a second try" runs 1
+check "and each is counted as failed" last '0 passed, 6 failed, 0 unsteady, 0 skipped'
 
+# ---- Sets
 none
-a_test other 'echo "ok 1 - it stands beside all"; echo 1..1; sleep 6'
-for i in {1..11}; do a_test "slow$i" "$first_time"; done
-check "on a slow machine eleven have one, too" eval 'BWL_TESTS_SLOW=0 runs 0'
-check "and are unsteady" last '12 passed, 0 failed, 11 unsteady, 0 skipped'
-
-none
+SET=core
 a_test other "$beside"
-for guest in guest turn; do
-	printf 'add_test(vm.%s "/bin/false")\nset_tests_properties(vm.%s PROPERTIES LABELS netns)\n' $guest $guest >>"$work/build/release/CTestTestfile.cmake"
-done
-check "on a slow machine the emulated guests are left out" eval 'BWL_TESTS_SLOW=0 runs 0'
-check "and counted as skipped" last '1 passed, 0 failed, 0 unsteady, 2 skipped'
-check "with the reason" says 'vm.turn: a slow machine'
-check "control: otherwise they run" runs 1
+a_test slow "$first_time"
+WHAT=(--core)
+check "a test of the core has one try" runs 1
+check "and ran once" eval '[[ $(ran slow) -eq 1 ]]'
+check "what it said is shown" says 'waited for it'
+
+none
+for SET in core slice_1 slice_2 all; do a_test "$SET" 'echo "ok 1 - it runs, BWL_LONG is ${BWL_LONG:-unset}"; echo 1..1'; done
+sets_ran() { # set…: these and no others, once each, and for the first time
+	local at expected=" $* " found=' '
+	for at in core slice_1 slice_2 all; do
+		[[ ! -e $work/tests/$at.runs ]] || found+="$at "
+		rm -f "$work/tests/$at.runs"
+	done
+	[[ $found == "$expected" ]] || { note "$found ran"; sed 's/^/# /' "$work/out"; false; }
+}
+set_commits() { # in the work folder's history, so many
+	rm -rf "$work/.git"
+	git -C "$work" init -q
+	for ((i = 0; i < $1; i++)); do
+		git -C "$work" -c user.name=x -c user.email=x commit -q --allow-empty -m "$i"
+	done
+}
+set_commits 2
+WHAT=()
+check "run-tests runs the core and a slice" runs 0
+check "which is the first for an even number of commits" sets_ran core slice_1
+check "it says which" says 'slice 1 of 2, for commit 2'
+set_commits 3
+check "for an odd number" runs 0
+check "the second" sets_ran core slice_2
+WHAT=(--core)
+check "--core" runs 0
+check "runs the core alone" sets_ran core
+WHAT=(--slice 2)
+check "--slice" runs 0
+check "runs that slice alone" sets_ran slice_2
+WHAT=(--slice 3)
+check "a slice that there is not is wrong use" runs 2
+check "and how many there are is said" says 'there are 2 slices'
+WHAT=(--label netns)
+check "--label" runs 0
+check "runs the core's tests of that rung" sets_ran core
+WHAT=(-k 'slice_.$')
+check "-k" runs 0
+check "runs tests of any set" sets_ran slice_1 slice_2
+WHAT=(--all --table "$work/table")
+check "--all" runs 0
+check "runs every set" sets_ran core slice_1 slice_2 all
+check "and counts all" last '4 passed, 0 failed, 0 unsteady, 0 skipped'
+check "the table has a row for each" eval '[[ $(grep -c "^| .netns" "$work/table") -eq 4 ]]'
+a_test fails 'echo "not ok 1 - it runs"; echo 1..1; echo "BWL_LONG is ${BWL_LONG:-unset}"; exit 1'
+check "in it tests are asked for everything" eval 'runs 1 && says "BWL_LONG is 1"'
+WHAT=(--core) SET=core
+none
+a_test fails 'echo "not ok 1 - it runs"; echo 1..1; echo "BWL_LONG is ${BWL_LONG:-unset}"; exit 1'
+check "control: otherwise they are not" eval 'runs 1 && says "BWL_LONG is unset"'
+
+# ---- How the rest is cut
+cuts() { "$here/slices" "$work/sets.txt" >"$work/cut" 2>&1; }
+cost_of() { awk -v s="$1" '$2 == s { n += $3 } END { print n + 0 }' "$work/cut"; } # slice
+refuses() { # line, what is said of it
+	echo "$1" >"$work/sets.txt"
+	if cuts || ! grep -qF -- "$2" "$work/cut"; then sed "s|^|# |" "$work/cut"; false; fi
+}
+{
+	echo 'netns.c core 7'
+	for i in {1..40}; do echo "netns.t$i rest $((i * 37 % 150 + 1))"; done
+	echo 'vm.all all 5000'
+} >"$work/sets.txt"
+check "sets.txt is cut" cuts
+check "every test is in one set" eval '[[ $(cut -d" " -f1 "$work/cut" | sort -u | wc -l) -eq 42 && $(wc -l <"$work/cut") -eq 42 ]]'
+check "the core and what is in no slice stay" eval 'grep -qx "netns.c core 7" "$work/cut" && grep -qx "vm.all all 5000" "$work/cut"'
+slices_even() {
+	local k n
+	n=$(awk '$2 ~ /^slice_/ { print $2 }' "$work/cut" | sort -u | wc -l)
+	for ((k = 1; k <= n; k++)); do
+		[[ $(cost_of "slice_$k") -le 470 ]] || { note "slice $k: $(cost_of "slice_$k") s"; return 1; }
+	done
+	[[ $n -gt 3 ]]
+}
+check "no slice takes much more than another" slices_even
+cp "$work/cut" "$work/cut.first"
+sort -R "$work/sets.txt" -o "$work/sets.txt"
+check "the order of the lines does not matter" eval 'cuts && diff <(sort "$work/cut") <(sort "$work/cut.first")'
+check "a set that there is not is refused" refuses 'netns.x most 3' 'most is no set'
+check "so is a cost that is none" refuses 'netns.x rest soon' 'soon is no cost'
+check "and a line of two words" refuses 'netns.x rest' 'line 1'
+check "and a test that is too long for a slice" refuses 'netns.x rest 226' 'netns.x is too long for a slice'
+check "and one that is named twice" refuses $'netns.x rest 1\nnetns.x core 2' 'netns.x is named twice'
+check "and more than ten slices" refuses "$(for i in {1..21}; do echo "netns.x$i rest 220"; done)" 'more than 10 slices'
+WHAT=(--slice 1) SET=slice_1
 # ---- Interrupted: tests get time to remove their labs, and the lab of a test that does not end is removed.
 if [[ $(id -u) -ne 0 ]]; then
 	skip "interrupted, a run leaves no lab" "it needs root"
@@ -123,7 +206,7 @@ else
 	a_test lab 'trap "" TERM; ip netns add "bwl-swept-$$-a"; mkdir "$BWL_SWEEP_PINS/bwl-swept-$$"; echo $$ >"$BWL_SWEEP_PINS/begun"; sleep 600'
 	a_test waiting "trap 'touch \"\$BWL_SWEEP_PINS/waited\"; exit 1' TERM; touch \"\$BWL_SWEEP_PINS/under-way\"; timeout 600 sleep 600"
 	ip netns add "bwl-stays-$$-a"
-	BWL_STOP_TENTHS=60 PATH=$work/bin:$PATH "$work/run-tests" --no-install --label netns >"$work/out" 2>&1 &
+	BWL_STOP_TENTHS=60 PATH=$work/bin:$PATH "$work/run-tests" --no-install "${WHAT[@]}" >"$work/out" 2>&1 &
 	run=$!
 	for ((i = 0; i < 300; i++)); do [[ -s $work/pins/begun && -e $work/pins/ready && -e $work/pins/under-way ]] && break; sleep 0.1; done
 	lab=$(<"$work/pins/begun")

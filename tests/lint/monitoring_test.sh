@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # monitoring/ without a running Prometheus: promtool checks the rules and runs their tests; the programs have every
-# metric that a rule or a panel names; every alert has a test. unit.docs checks docs/runbooks.md.
+# metric that a rule or a panel names; every alert has a test. lint.docs checks docs/runbooks.md.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}}

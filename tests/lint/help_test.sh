@@ -8,7 +8,7 @@ source_dir=${BWL_SOURCE:-${here%/*/*}} build=${BWL_BUILD:-${here%/*/*}/build/rel
 # shellcheck source=../harness/tap.sh
 . "$here/../harness/tap.sh"
 export LC_ALL=C.UTF-8
-# unit.packaging looks for leaks of --help, which takes half of the time.
+# lint.packaging looks for leaks of --help, which takes half of the time.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 COLUMNS_MOST=80

@@ -32,7 +32,7 @@ mapfile -t programs < <(sed -n 's/^set(programs \(.*\))$/\1/p' "$packaging/CMake
 check "every program that is installed is known to this test" \
 	same "${programs[*]}" "${!program[*]}"
 
-# Every level of help, asked once: unit.help reads it as people do.
+# Every level of help, asked once: lint.help reads it as people do.
 declare -A asked
 for p in "${!program[@]}"; do asked[$p]=$("$build/${program[$p]}/$p" --help || echo "failed: $p"); done
 ctl=$build/ctl/bwlimit-ctl

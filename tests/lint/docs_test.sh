@@ -3,7 +3,7 @@
 # What the pages refer to exists: links and anchors, commands with their options, alerts, tests and files; the README
 # stays two screens, and the tutorial's pictures show the tutorial's commands.
 set -uo pipefail
-# unit.packaging looks for leaks of --help, which takes half of the time.
+# lint.packaging looks for leaks of --help, which takes half of the time.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-exec "$here/../harness/docs_check.py" "${BWL_SOURCE:-${here%/*/*}}" "${BWL_BUILD:-${here%/*/*}/build/release}"
+exec "$here/docs_check.py" "${BWL_SOURCE:-${here%/*/*}}" "${BWL_BUILD:-${here%/*/*}/build/release}"
