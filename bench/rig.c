@@ -90,8 +90,7 @@ static int say_constants(struct bpf_object *obj, const struct rig_size *n)
 	const struct {
 		const char *name;
 		uint64_t value;
-	} say[] = { { "bwl_native_xdp", 1 }, /* until 0.3.0 */
-		    { "bwl_xdp_may_carry", has.policy_offload },
+	} say[] = { { "bwl_xdp_may_carry", has.policy_offload },
 		    { "bwl_sa_is_told", has.sa_of_packet },
 		    { "bwl_cpu_bits", bwl_cpu_bits() },
 		    { "bwl_late_most_ns", bwl_late_most_ns() },

@@ -43,25 +43,20 @@ void bwl_hook_prog_path(const struct bwl_hook_at *at, const char *before, char p
 
 int bwl_hook_open_prog(const struct bwl_hook_at *at, uint32_t prog_id)
 {
-	char path[3][BWL_LINK_PATH];
+	char path[2][BWL_LINK_PATH];
 	unsigned i;
 	int fd;
 
 	bwl_hook_prog_path(at, "", path[0]);
 	bwl_hook_prog_path(at, BWL_HOOK_NEW, path[1]);
-	/* earlier versions had one pin for all devices */
-	snprintf(path[2], sizeof(path[2]), "%s/progs/%s", at->pin_dir, at->prog);
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 2; i++) {
 		fd = bpf_obj_get(path[i]);
 		if (fd >= 0 && bwl_hook_prog_id(fd) == prog_id)
 			return fd;
 		if (fd >= 0)
 			close(fd);
 	}
-	/*
-	 * Without ctl_id the name decides: for programs that older versions did not pin, or whose
-	 * pins are hidden.
-	 */
+	/* Without ctl_id the name decides: for programs whose pins are hidden. */
 	return at->ctl_id ? -1 : bpf_prog_get_fd_by_id(prog_id);
 }
 
@@ -80,13 +75,6 @@ bool bwl_hook_link_info(const struct bwl_hook_at *at, struct bpf_link_info *ret)
 	ok = !bpf_obj_get_info_by_fd(fd, ret, &len) && ret->xdp.ifindex == at->dev->ifindex;
 	close(fd);
 	return ok;
-}
-
-static uint32_t linked_prog(const struct bwl_hook_at *at)
-{
-	struct bpf_link_info info;
-
-	return bwl_hook_link_info(at, &info) ? info.prog_id : 0;
 }
 
 bool bwl_hook_uses_map(int prog_fd, uint32_t map_id)
@@ -122,8 +110,7 @@ bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[1
 
 	if (fd >= 0)
 		close(fd);
-	/* Earlier versions pinned the links of generic XDP, but not its programs. */
-	return ok || (prog_id && fd < 0 && !at->ctl_id && linked_prog(at) == prog_id);
+	return ok;
 }
 
 int bwl_hook_offer(const struct bwl_hook_at *at, int prog_fd, struct bwl_err *e)

@@ -27,7 +27,7 @@ static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d)
 	bool ok = false;
 	uint32_t i;
 
-	if (!bwl_relayout_look(bwl_pin_dir(a->dir), true, &x, NULL) && x.was.magic && x.whole)
+	if (!bwl_relayout_look(bwl_pin_dir(a->dir), &x, NULL) && x.was.magic && x.whole)
 		for (i = 0; i < BWL_MAX_PORTS; i++)
 			ok |= bwl_relayout_entry(&x, BWL_PIN_dev, i, &dev, sizeof(dev)) &&
 			      dev.ifindex == d->ifindex && !strcmp(dev.name, d->name);

@@ -6,7 +6,7 @@
 #include <bwl/latency.h>
 #include "latency.h"
 
-/* Before all maps are opened: they may have an earlier layout, which had no latency maps. */
+/* Before all maps are opened: they may have an earlier layout. */
 bool bwl_latency_wanted(const char *dir, enum bwl_latency_want want)
 {
 	uint32_t zero = 0, on = 0;

@@ -298,7 +298,7 @@ int bwl_load_generic(struct bwl_load *l, const char *prog, struct bwl_err *e)
 	return r ? r : bwl_load_prog(l->generic, prog);
 }
 
-/* Marks carry the tag's upper bits (maps/tunnel.h). An older version's maps may have no tag. */
+/* Marks carry the tag's upper bits (maps/tunnel.h). */
 static int draw_tag(uint32_t *tag, struct bwl_err *e)
 {
 	uint32_t fresh = *tag;
@@ -341,7 +341,7 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_sc
 		     struct bwl_err *e)
 {
 	char path[240];
-	int r = bwl_relayout_look(l->dir, false, &l->maps, e);
+	int r = bwl_relayout_look(l->dir, &l->maps, e);
 
 	if (r)
 		return r;
@@ -427,8 +427,6 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 			      : write_first_words(l, m, &n, e);
 	if (!r)
 		r = bwl_pins_open_as(l->dir, n.layout, &l->pins, e);
-	if (!r)
-		r = draw_tag(&l->pins->ctl->tag, e);
 	if (r)
 		return r;
 	l->pins->dir_fd = dup(l->dir_fd); /* we already hold the lock, for the whole run */
@@ -445,8 +443,6 @@ int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e)
 		r = bwl_relayout_finish(&l->maps, e);
 	if (!r && (r = bwl_inner_sweep(l->pins))) /* removes the old inner maps of recreated maps */
 		bwl_fail(e, -r, "cannot unpin old maps under %s: %s", l->dir, strerror(-r));
-	if (!r && l->reused)
-		bwl_names_note_all(l->pins); /* an earlier layout may not have had the table */
 	if (!r) {
 		bwl_relayout_release(&l->maps, l->pins, stop);
 		bwl_reclose_end(&c);

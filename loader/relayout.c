@@ -41,14 +41,16 @@ static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e
 {
 	bwl_fail(e, EPROTO,
 		 "%s holds maps of another schema (ABI %u, layout %016llx), which this program "
-		 "does not know (ABI %u, layouts 1 to %u: %016llx)",
-		 dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_now(),
-		 (unsigned long long)bwl_layout());
+		 "does not know (ABI %u, layouts %u to %u: %016llx)",
+		 dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_first(),
+		 bwl_layout_now(), (unsigned long long)bwl_layout());
 	return bwl_hint(
 		e,
-		"install the version that attached them, or a later one, and run its bwlimit-load "
-		"upgrade; to downgrade, detach and attach: volumes start spent, and whatever was "
-		"revoked or stopped without a journal must be revoked again");
+		"if a version before 0.3.0 attached them: install 0.3.0, run its bwlimit-load "
+		"upgrade, then this one's; if a later one did: install that version, or a later "
+		"one, and run its bwlimit-load upgrade; otherwise detach and attach: volumes start "
+		"spent, and whatever was revoked or stopped without a journal must be revoked "
+		"again");
 }
 
 /* Opens an inner map of a generation; negative if there is none, or it is not pinned. */
@@ -126,22 +128,7 @@ static int fates(const char *dir, struct bwl_relayout *x, struct bwl_err *e)
 	return 0;
 }
 
-/* Inner maps that an earlier version made and did not pin can only be opened by id. */
-static int adopt(const char *dir, const struct bwl_relayout *x, struct bwl_err *e)
-{
-	int i, r = 0;
-
-	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
-		if (x->fd[i] >= 0 && bwl_inner_shape(i, NULL))
-			r = bwl_inner_adopt(dir, x->fd[i]);
-	if (!r)
-		return 0;
-	bwl_fail(e, -r, "cannot open the policy's maps, which an earlier version left unpinned: %s",
-		 strerror(-r));
-	return bwl_hint(e, "run bwlimit-load upgrade once with CAP_SYS_ADMIN: from a root shell");
-}
-
-int bwl_relayout_look(const char *dir, bool only_look, struct bwl_relayout *ret, struct bwl_err *e)
+int bwl_relayout_look(const char *dir, struct bwl_relayout *ret, struct bwl_err *e)
 {
 	char path[PATH];
 	int i, r = 0;
@@ -157,8 +144,6 @@ int bwl_relayout_look(const char *dir, bool only_look, struct bwl_relayout *ret,
 	ret->layout = bwl_layout_number(ret->was.layout);
 	if (ret->was.magic != BWL_SCHEMA_MAGIC || ret->was.abi != BWL_ABI_VERSION || !ret->layout)
 		r = refuse(dir, &ret->was, e);
-	if (!r && !only_look)
-		r = adopt(dir, ret, e);
 	return r ? r : fates(dir, ret, e);
 }
 
@@ -228,38 +213,6 @@ static int copy_all(const struct bwl_relayout *x, const char *dir, struct bpf_ob
 			bwl_fail(e, -r, "cannot copy %s: %s", bwl_pin_name(i), strerror(-r));
 	}
 	return r;
-}
-
-/*
- * In a policy that was built for layout 1 a port's share of the kernel's neighbour table is 0,
- * because that layout had no shares. It becomes what the policy's ports would get now.
- */
-static int share_neighbours(const struct bwl_relayout *x, const char *dir, struct bwl_err *e)
-{
-	uint32_t slot, i, n;
-	struct bwl_base *b;
-	int fd;
-
-	for (slot = 0; x->layout < 2 && slot < BWL_GENERATIONS; slot++) {
-		fd = bwl_inner_open(dir, x->fd[BWL_PIN_base], slot, false);
-		if (fd == -ENOENT)
-			continue;
-		if (fd < 0)
-			return bwl_fail(e, -fd, "cannot open the policy: %s", strerror(-fd));
-		b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (b == MAP_FAILED)
-			bwl_fail(e, errno, "cannot map the policy: %s", strerror(errno));
-		close(fd);
-		if (b == MAP_FAILED)
-			return -EIO;
-		for (i = n = 0; i < BWL_MAX_PORTS; i++)
-			n += !!(b->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK));
-		for (i = 0; i < BWL_MAX_PORTS; i++)
-			if (b->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK))
-				b->port[i].neighbours = bwl_neighbour_share(n);
-		munmap(b, sizeof(*b));
-	}
-	return 0;
 }
 
 static int replace_pin(const char *dir, enum bwl_pin pin, int fd, struct bwl_err *e)
@@ -348,9 +301,8 @@ int bwl_relayout_replace(struct bwl_relayout *x, const char *dir, struct bpf_obj
 	__u32 *stop;
 	int r;
 
-	r = share_neighbours(x, dir, e);
-	if (r || !x->changes)
-		return r ? r : replace_pins(x, dir, obj, e);
+	if (!x->changes)
+		return replace_pins(x, dir, obj, e);
 	stop = stop_word(x);
 	if (!stop)
 		return bwl_fail(e, errno, "cannot map the stop switch: %s", strerror(errno));

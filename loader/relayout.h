@@ -39,12 +39,8 @@ struct bwl_relayout {
 	bool unjudged;              /* replace closed maps that bwlimitd still has to judge */
 };
 
-/*
- * Reads what is pinned below dir. -EPROTO: a layout that this program cannot take over. Unless
- * only_look: maps of generations that an earlier version did not pin get pinned, which needs
- * CAP_SYS_ADMIN.
- */
-int bwl_relayout_look(const char *dir, bool only_look, struct bwl_relayout *ret, struct bwl_err *e);
+/* Reads what is pinned below dir. -EPROTO: a layout that this program cannot take over. */
+int bwl_relayout_look(const char *dir, struct bwl_relayout *ret, struct bwl_err *e);
 void bwl_relayout_end(struct bwl_relayout *x);
 /*
  * Reads an entry in this version's form; of an earlier version as much as there is. The rest of ret

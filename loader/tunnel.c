@@ -83,6 +83,5 @@ int bwl_tunnel_remove(struct bwl_load *l, const struct bwl_netdev *d, struct bwl
 
 	if (r)
 		return r;
-	bwl_netdev_no_old_rules(d->name, BWL_TUNNEL_TABLE);
 	return bwl_netdev_del(d->ifindex, e);
 }

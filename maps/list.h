@@ -23,81 +23,81 @@
  *          GEN_…   one inner map for each generation, behind an array of maps
  * entries  may use n, the bwl_schema. BWL_AT_LOAD(): one entry until bwlimit-load sets it.
  *          The ring: bytes. Inner maps: each generation has its own number
- * since    the first layout (below) that has it: pins of an earlier one may lack it
+ * since    the first layout (below) that has it: pins of an earlier one may lack it. 7: each has it
  * written  by whom: BPF or user space, not both, except where README.md says so
  */
 /* clang-format off */
 #define BWL_MAPS(X)                                                                              \
-	X(schema, SCHEMA, __u32, struct bwl_schema, 1, 1, "load: last, and upgrade",             \
+	X(schema, SCHEMA, __u32, struct bwl_schema, 1, 7, "load: last, and upgrade",             \
 	  "every tool, first", "0 → `bwl_schema`")                                               \
-	X(ctl, ARRAY, __u32, struct bwl_ctl, 1, 1, "load, ctl, agent, ipsec",                \
+	X(ctl, ARRAY, __u32, struct bwl_ctl, 1, 7, "load, ctl, agent, ipsec",                \
 	  "BPF, first; tools", "0 → `bwl_ctl`: stop switch, generation, heartbeat, revoke-all") \
-	X(lease, ARRAY, __u32, struct bwl_lease, 1, 1, "agent; load, ctl: sooner", "tools",      \
+	X(lease, ARRAY, __u32, struct bwl_lease, 1, 7, "agent; load, ctl: sooner", "tools",      \
 	  "0 → `bwl_lease`: until when the DPU may hold grants")                                 \
-	X(gate, ARRAY, __u32, struct bwl_peer_ref, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \
+	X(gate, ARRAY, __u32, struct bwl_peer_ref, BWL_AT_LOAD(n->max_peers), 7, "load, ctl, agent", \
 	  "BPF, tools", "peer id → `bwl_peer_ref`: body index per generation, revocation number")      \
-	X(name, ARRAY, __u32, struct bwl_name, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \
+	X(name, ARRAY, __u32, struct bwl_name, BWL_AT_LOAD(n->max_peers), 7, "load, ctl, agent", \
 	  "tools", "peer id → name")                                                             \
-	X(nameid, ARRAY, __u32, struct bwl_nameid, BWL_AT_LOAD(n->max_peers), 4,                 \
+	X(nameid, ARRAY, __u32, struct bwl_nameid, BWL_AT_LOAD(n->max_peers), 7,                 \
 	  "load, ctl, agent", "tools", "hash of a name → ids that may have it")                  \
 	X(state, ARRAY, __u32, struct bwl_state,                                                 \
-	  BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)), 1,                                    \
+	  BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)), 7,                                    \
 	  "**BPF**; load, ctl, agent: an account that is carried over", "BPF, tools",            \
 	  "limit → `bwl_state`")                                                                 \
 	X(mark, ARRAY, __u32, struct bwl_release, BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)), \
-	  1, "agent; load, ctl: a new volume's", "BPF, tools",                                   \
+	  7, "agent; load, ctl: a new volume's", "BPF, tools",                                   \
 	  "limit → `bwl_release`: how much of a volume the ledger has released")                    \
-	X(held, ARRAY, __u32, struct bwl_held, BWL_MAX_HELD, 1, "load, ctl, agent", "the same",  \
+	X(held, ARRAY, __u32, struct bwl_held, BWL_MAX_HELD, 7, "load, ctl, agent", "the same",  \
 	  "0: how many follow → `bwl_held`: accounts that a writer holds full")                  \
-	X(extra, ARRAY, __u32, struct bwl_extra, BWL_AT_LOAD(n->max_extras), 1,                  \
+	X(extra, ARRAY, __u32, struct bwl_extra, BWL_AT_LOAD(n->max_extras), 7,                  \
 	  "load, ctl, agent", "tools", "extra limit → its owner")                                \
-	X(window, ARRAY, __u32, struct bwl_window, BWL_AT_LOAD(n->max_windows), 1,               \
+	X(window, ARRAY, __u32, struct bwl_window, BWL_AT_LOAD(n->max_windows), 7,               \
 	  "**BPF**; load, ctl, agent: the same, `slice_ns`, `left_ns`", "BPF, tools",            \
 	  "window → `bwl_window`")                                                               \
-	X(winown, WORDS, __u32, __u32, BWL_AT_LOAD(n->max_windows), 1, "load, ctl, agent",       \
+	X(winown, WORDS, __u32, __u32, BWL_AT_LOAD(n->max_windows), 7, "load, ctl, agent",       \
 	  "tools", "window → state it belongs to")                                               \
-	X(tunnel, ARRAY, __u32, struct bwl_tunnel, BWL_AT_LOAD(n->max_peers), 1, "agent, ipsec", \
+	X(tunnel, ARRAY, __u32, struct bwl_tunnel, BWL_AT_LOAD(n->max_peers), 7, "agent, ipsec", \
 	  "BPF, tools", "peer id → `bwl_tunnel`: is there an SA, does a device carry it")        \
-	X(dev, ARRAY, __u32, struct bwl_dev, BWL_MAX_PORTS, 1,                                   \
+	X(dev, ARRAY, __u32, struct bwl_dev, BWL_MAX_PORTS, 7,                                   \
 	  "load; agent, ipsec: `flags`", "BPF, tools",                                           \
 	  "port id → device; management devices, too")                                           \
-	X(ifport, WORDS, __u32, __u32, BWL_MAX_IFINDEX, 1, "load", "BPF, tools",                 \
+	X(ifport, WORDS, __u32, __u32, BWL_MAX_IFINDEX, 7, "load", "BPF, tools",                 \
 	  "ifindex → port id + 1")                                                               \
-	X(retired, HASH, struct bwl_key_retired, __u32, BWL_AT_LOAD(n->max_peers), 1,            \
+	X(retired, HASH, struct bwl_key_retired, __u32, BWL_AT_LOAD(n->max_peers), 7,            \
 	  "load, ctl, agent", "the same",                                                        \
 	  "prefix → id of a peer that left revoked or with volume spent; closed prefixes") \
-	X(peercnt, PERCPU, __u32, struct bwl_peer_count, BWL_AT_LOAD(n->max_peers), 1,           \
+	X(peercnt, PERCPU, __u32, struct bwl_peer_count, BWL_AT_LOAD(n->max_peers), 7,           \
 	  "**BPF**", "tools", "peer id → `bwl_peer_count`")                                      \
-	X(cpu, PERCPU, __u32, struct bwl_cpu, 1, 5, "**BPF**", "BPF",                            \
+	X(cpu, PERCPU, __u32, struct bwl_cpu, 1, 7, "**BPF**", "BPF",                            \
 	  "0 → `bwl_cpu`: a CPU's shares of node, ports and zones")                              \
-	X(share, PERCPU, __u32, struct bwl_share_entry, BWL_SHARES, 5, "**BPF**", "BPF",         \
+	X(share, PERCPU, __u32, struct bwl_share_entry, BWL_SHARES, 7, "**BPF**", "BPF",         \
 	  "`bwl_share_index()` → `bwl_share_entry`: a CPU's shares of peers")                    \
-	X(reason, PERCPU, __u32, struct bwl_reason_count, BWL_REASON_ROWS * BWL_REASON_COLUMNS, 1, \
+	X(reason, PERCPU, __u32, struct bwl_reason_count, BWL_REASON_ROWS * BWL_REASON_COLUMNS, 7, \
 	  "**BPF**", "tools", "row × 64 + reason → `bwl_reason_count`")                          \
-	X(evcnt, PERCPU, __u32, struct bwl_event_count, BWL_EVENT_COUNTS, 1, "**BPF**", "tools", \
+	X(evcnt, PERCPU, __u32, struct bwl_event_count, BWL_EVENT_COUNTS, 7, "**BPF**", "tools", \
 	  "kind × 64 + port id → events sent, lost")                                             \
-	X(event, RING, __u32, struct bwl_event, BWL_EVENT_RING_BYTES, 1, "**BPF**",              \
+	X(event, RING, __u32, struct bwl_event, BWL_EVENT_RING_BYTES, 7, "**BPF**",              \
 	  "agent; ctl `watch`", "`bwl_event`")                                                   \
 	X(latof, HASH, __u32, __u32, BWL_LAT_ROWS, 7, "load, ctl", "BPF, tools",                 \
 	  "peer id → row of the next; 0 → 1: latency is measured")                               \
 	X(latency, PERCPU, __u32, struct bwl_latency, BWL_LAT_ROWS, 7,                           \
 	  "**BPF**; ctl: a row before its first use", "tools",                                   \
 	  "row → `bwl_latency`: histograms of a peer, or of all peers without a row")            \
-	X(dst4, GEN_HASH, __be32, __u32, 0, 1, "load, ctl, agent", "BPF, tools",                 \
+	X(dst4, GEN_HASH, __be32, __u32, 0, 7, "load, ctl, agent", "BPF, tools",                 \
 	  "address → peer id")                                                                   \
-	X(dst6, GEN_HASH, struct bwl_key6, __u32, 0, 1, "load, ctl, agent", "BPF, tools",        \
+	X(dst6, GEN_HASH, struct bwl_key6, __u32, 0, 7, "load, ctl, agent", "BPF, tools",        \
 	  "address → peer id")                                                                   \
-	X(lpm4, GEN_LPM, struct bwl_key_lpm4, __u32, 0, 1, "load, ctl, agent", "BPF, tools",     \
+	X(lpm4, GEN_LPM, struct bwl_key_lpm4, __u32, 0, 7, "load, ctl, agent", "BPF, tools",     \
 	  "prefix → peer id")                                                                    \
-	X(lpm6, GEN_LPM, struct bwl_key_lpm6, __u32, 0, 1, "load, ctl, agent", "BPF, tools",     \
+	X(lpm6, GEN_LPM, struct bwl_key_lpm6, __u32, 0, 7, "load, ctl, agent", "BPF, tools",     \
 	  "prefix → peer id")                                                                    \
-	X(own, GEN_LPM, struct bwl_key_lpm6, __u32, 0, 1, "load, ctl, agent", "BPF, tools",      \
+	X(own, GEN_LPM, struct bwl_key_lpm6, __u32, 0, 7, "load, ctl, agent", "BPF, tools",      \
 	  "host source prefix → port id; a peer's DPU → peer id")                                \
-	X(base, GEN_BASE, __u32, struct bwl_base, 0, 1, "load, ctl, agent", "BPF, tools",        \
+	X(base, GEN_BASE, __u32, struct bwl_base, 0, 7, "load, ctl, agent", "BPF, tools",        \
 	  "0 → `bwl_base`: node, zones, ports, next hops, class table")                          \
-	X(peer, GEN_ARRAY, __u32, struct bwl_peer, 0, 1, "load, ctl, agent", "BPF, tools",       \
+	X(peer, GEN_ARRAY, __u32, struct bwl_peer, 0, 7, "load, ctl, agent", "BPF, tools",       \
 	  "body index → `bwl_peer`")                                                             \
-	X(sub, GEN_ARRAY, __u32, struct bwl_limit, 0, 1, "load, ctl, agent", "BPF, tools",       \
+	X(sub, GEN_ARRAY, __u32, struct bwl_limit, 0, 7, "load, ctl, agent", "BPF, tools",       \
 	  "index → `bwl_limit`: classes, tenants, volumes of accept, portions, floors")
 /* clang-format on */
 
@@ -121,24 +121,17 @@
 /*
  * The layouts that `bwlimit-load upgrade` knows: number, its bwl_layout(), and the versions that
  * have it. The last one is this tree's (asserted by a test). A number is never reused, and a
- * released row never changes.
+ * released row never changes. 1 to 6 were layouts before 0.3.0, from which no upgrade leads here.
  */
-#define BWL_LAYOUTS(X)                                                                             \
-	X(1, 0xba4c6acfe9838463ULL, "0.1.0, from commit d339dc5 on")                               \
-	X(2, 0x135fe249ca7d5a39ULL, "0.2.0, from commit d230f67 on")                               \
-	X(3, 0xa575fdc6e3fc8b4eULL, "0.2.0, since the list of maps")                               \
-	X(4, 0x1ec3d9712dadea8eULL, "0.2.0, since the table of names")                             \
-	X(5, 0x173bfe5706a164faULL, "0.2.0, since CPUs hold shares")                               \
-	X(6, 0x1c269fe044163cf4ULL, "0.3.0, since a suspend is noted")                             \
-	X(7, 0x6dde7458f1a871e6ULL, "0.3.0, since latency is measured")
+#define BWL_LAYOUTS(X) X(7, 0x6dde7458f1a871e6ULL, "0.3.0, 0.4.0")
 
 /*
  * Earlier shapes of maps: name, the last layout with that shape, bytes per value, entries (as
  * above, 0 for inner maps). An entry is copied to the entry of the same key, as much as fits, and
  * the rest is zero. So append fields, and keep the meaning of indices. If a map changed several
- * times, the earliest shape comes first.
+ * times, the earliest shape comes first. None so far.
  */
-#define BWL_MAPS_BEFORE(X) X(evcnt, 1, 32, 1)
+#define BWL_MAPS_BEFORE(X)
 
 /* Map types for the list's kinds. */
 #define BWL_TYPE_SCHEMA BPF_MAP_TYPE_ARRAY

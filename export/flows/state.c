@@ -25,6 +25,7 @@
 	X("begun", begun)                                                                          \
 	X("skipped", skipped)                                                                      \
 	X("file_bytes", file_bytes)                                                                \
+	X("file_inode", file_inode)                                                                \
 	X("sequence", sequence)                                                                    \
 	X("ignored_frames", losses.ignored_frames)                                                 \
 	X("ignored_bytes", losses.ignored_bytes)                                                   \
@@ -43,10 +44,6 @@ static int read_all(const json_t *o, struct state *s)
 	s->member = (__typeof__(s->member))json_integer_value(x);
 	NUMBERS(READ)
 #undef READ
-	x = json_object_get(o, "file_inode");
-	if (x && (!json_is_integer(x) || json_integer_value(x) < 0))
-		return -EUCLEAN;
-	s->file_inode = (uint64_t)json_integer_value(x);
 	return 0;
 }
 
@@ -93,7 +90,6 @@ int state_save(const char *dir, const char *boot, const struct state *s, struct 
 	json_object_set_new(o, "boot", json_string(boot));
 #define WRITE(key, member) json_object_set_new(o, key, bwl_json_u64(s->member));
 	NUMBERS(WRITE)
-	WRITE("file_inode", file_inode)
 #undef WRITE
 	text = bwl_must(json_dumps(o, JSON_INDENT(1)));
 	json_decref(o);

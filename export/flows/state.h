@@ -13,7 +13,7 @@ struct state {
 	bool begun;          /* some of it may have been sent */
 	uint64_t skipped;    /* unsent intervals before it */
 	uint64_t file_bytes; /* size of the file after the previous interval */
-	uint64_t file_inode; /* identifies that file; 0: unknown, from an earlier version */
+	uint64_t file_inode; /* identifies that file; 0: there was none */
 	uint32_t sequence;   /* IPFIX, in that file */
 	struct ipfix_losses losses;
 };

@@ -91,8 +91,7 @@ static int open_file(struct way *w, uint64_t bytes, uint64_t inode, struct bwl_e
 	w->file_bytes = (uint64_t)st.st_size;
 	w->file_inode = st.st_ino;
 	/* Another file (ours was moved away) is not cut: its content is not ours. */
-	if (S_ISREG(st.st_mode) && bytes && w->file_bytes > bytes &&
-	    (!inode || inode == w->file_inode)) {
+	if (S_ISREG(st.st_mode) && bytes && w->file_bytes > bytes && inode == w->file_inode) {
 		if (ftruncate(w->fd, (off_t)bytes))
 			return bwl_fail(e, errno, "cannot truncate %s to %llu bytes: %s",
 					w->c->path, (unsigned long long)bytes, strerror(errno));

@@ -371,8 +371,6 @@ int bwl_lock_set(const struct bwl_lock *l, struct bwl_err *e)
 				"boot a kernel with CONFIG_IP_MULTIPLE_TABLES and CONFIG_IPV6_MULTIPLE_TABLES");
 	}
 	free(w.rule);
-	if (!r && *l->tunnel) /* rules of an older version */
-		bwl_netdev_no_old_rules(l->tunnel, l->table);
 	return r;
 }
 

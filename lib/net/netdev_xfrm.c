@@ -2,7 +2,6 @@
 /* The xfrm interface of the encrypted peers, and its routes. */
 #include <errno.h>
 #include <libmnl/libmnl.h>
-#include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
@@ -10,8 +9,6 @@
 #include <bwl/netdev.h>
 #include "maps/tunnel.h"
 #include <bwl/nl.h>
-
-#define RULE_PRIORITY 5210U
 
 /* if_id 0: in collect-metadata mode. */
 static int add_link(const char *name, uint32_t if_id)
@@ -205,21 +202,6 @@ static int add_route(uint8_t family, uint32_t ifindex, uint32_t table)
 	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 }
 
-/* Removes the rule of versions before bwl/iif_rules.h, which has replaced it. */
-static void no_rule(uint8_t family, const char *name, uint32_t table)
-{
-	char buf[256];
-	struct nlmsghdr *h = bwl_nl_request(buf, RTM_DELRULE, NLM_F_ACK);
-	struct fib_rule_hdr *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
-
-	m->family = family;
-	m->action = FR_ACT_TO_TBL;
-	mnl_attr_put_strz(h, FRA_OIFNAME, name);
-	mnl_attr_put_u32(h, FRA_TABLE, table);
-	mnl_attr_put_u32(h, FRA_PRIORITY, RULE_PRIORITY);
-	bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
-}
-
 int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_err *e)
 {
 	static const uint8_t families[] = { AF_INET, AF_INET6 };
@@ -235,11 +217,4 @@ int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_
 					strerror(-r));
 	}
 	return 0;
-}
-
-void bwl_netdev_no_old_rules(const char *name, uint32_t table)
-{
-	no_rule(AF_INET, name, table);
-	no_rule(AF_INET6, name, table);
-	bwl_netdev_loud();
 }

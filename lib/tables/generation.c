@@ -76,10 +76,8 @@ static int open_inner(const struct bwl_pins *p, struct bwl_gen *g, struct bwl_er
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		fd = bwl_inner_open(p->dir, p->fd[all[i].pin], g->slot, p->copied);
 		if (fd == -ENOLINK) {
-			bwl_fail(
-				e, ENOLINK,
-				"the policy in force was made by an older version, which did not pin its maps");
-			return bwl_hint(e, "bwlimit-load upgrade, as root with all capabilities");
+			bwl_fail(e, ENOLINK, "a map of the policy in force has lost its pin");
+			return bwl_hint(e, "bwlimit-load detach, then attach; volumes start spent");
 		}
 		if (fd < 0) {
 			bwl_fail(e, -fd, "cannot open the policy's maps: %s", strerror(-fd));

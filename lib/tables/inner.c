@@ -106,25 +106,6 @@ int bwl_inner_share(const char *dir, int outer)
 	return r;
 }
 
-int bwl_inner_adopt(const char *dir, int outer)
-{
-	uint32_t slot, id;
-	int fd, r = 0;
-
-	for (slot = 0; !r && slot < BWL_GENERATIONS; slot++) {
-		fd = bwl_inner_open(dir, outer, slot, false);
-		if (fd == -ENOLINK && !bpf_map_lookup_elem(outer, &slot, &id)) {
-			fd = bpf_map_get_fd_by_id(id);
-			r = fd < 0 ? -errno : bwl_inner_pin(dir, fd);
-		} else if (fd < 0 && fd != -ENOENT) {
-			r = fd;
-		}
-		if (fd >= 0)
-			close(fd);
-	}
-	return r;
-}
-
 static bool is_used(const struct bwl_pins *p, uint32_t id)
 {
 	uint32_t slot, has;

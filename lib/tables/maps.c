@@ -19,17 +19,6 @@ const char *bwl_pin_name(enum bwl_pin pin)
 	return pin < _BWL_PIN_MAX ? names[pin] : "?";
 }
 
-unsigned bwl_pin_since(enum bwl_pin pin)
-{
-	static const unsigned since[] = {
-#define X(name, kind, key, value, entries, from, ...) from,
-		BWL_MAPS(X)
-#undef X
-	};
-
-	return pin < _BWL_PIN_MAX ? since[pin] : ~0U;
-}
-
 /* Which kinds belong to a generation: the list's word, as a number. */
 enum {
 	KIND_SCHEMA,
@@ -104,41 +93,6 @@ bool bwl_shape_is(const struct bwl_shape *a, const struct bwl_shape *b)
 {
 	return a->type == b->type && a->flags == b->flags && a->key_bytes == b->key_bytes &&
 	       a->value_bytes == b->value_bytes && a->entries == b->entries;
-}
-
-static const uint64_t layouts[] = {
-#define X(number, layout, who) [number] = layout,
-	BWL_LAYOUTS(X)
-#undef X
-};
-
-unsigned bwl_layout_number(uint64_t layout)
-{
-	unsigned i;
-
-	for (i = sizeof(layouts) / sizeof(layouts[0]) - 1; i; i--)
-		if (layouts[i] == layout)
-			break;
-	return i;
-}
-
-unsigned bwl_layout_now(void)
-{
-	return sizeof(layouts) / sizeof(layouts[0]) - 1;
-}
-
-bool bwl_shape_before(enum bwl_pin pin, unsigned layout, struct bwl_shape *io)
-{
-	/* In the order of the layouts: the first one that the set's layout does not exceed. */
-#define X(name, until, value, n)                                                                   \
-	if (pin == BWL_PIN_##name && layout <= (until)) {                                          \
-		io->value_bytes = value;                                                           \
-		io->entries = n;                                                                   \
-		return true;                                                                       \
-	}
-	BWL_MAPS_BEFORE(X)
-#undef X
-	return false;
 }
 
 struct bwl_schema bwl_schema_new(uint32_t max_peers, uint32_t max_extras, uint32_t max_windows)

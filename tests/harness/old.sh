@@ -2,9 +2,8 @@
 # shellcheck shell=bash
 # Tools of an earlier commit: source this after lab.sh.
 
-# The last commit without signed statuses, and without what closes in signed times. OLD_FLEET is what its fleet runs: all
-# tests of two versions in a fleet ask for these, so that it is built once.
-OLD_FLEET_COMMIT=f973a85
+# The commit of the last version. All tests of two versions ask for OLD_FLEET, so that it is built once.
+OLD_FLEET_COMMIT=539d1420
 OLD_FLEET=(agent/bwlimitd sync/bwlimit-sync fleet/controller/bwlimit-controller)
 
 # Builds bwlimit-load and bwlimit-ctl of a commit, and programs given as FOLDER/NAME, once below the build directory:

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# SIGKILL of `bwlimit-load upgrade` from an earlier layout of the maps (commit d339dc5), at system
+# SIGKILL of `bwlimit-load upgrade` from the last version, at system
 # calls drawn at random from the first one that changes anything. After each kill the old version is in force, or the
-# new one, or nothing passes; upgrade and attach both continue, and nothing spent or revoked is given back.
+# new one, or programs of both on the same maps, or nothing passes; upgrade and attach both continue, and nothing spent
+# or revoked is given back. Kills while maps change their shapes: prog.relayout_test.
 # KILLS=N, KILL_SEED=N, KILL_ALL=1.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
@@ -15,7 +16,7 @@ LAB=bwl-upkil-$$ LAB_DESTS=2
 # shellcheck source=../harness/old.sh
 . "$here/old.sh"
 export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
-FROM=d339dc5 KILLS=${KILLS:-3}
+FROM=$OLD_FLEET_COMMIT KILLS=${KILLS:-3}
 NEW_LOAD=$LOAD NEW_CTL=$CTL
 
 sentence="an upgrade from $FROM survives SIGKILL anywhere"
@@ -24,7 +25,7 @@ if ! command -v strace >/dev/null; then
 	done_testing
 	exit
 fi
-if ! OLD=$(old_tools $FROM); then
+if ! OLD=$(old_tools "$FROM" "${OLD_FLEET[@]}"); then
 	skip "$sentence" "its tools cannot be built here: no such commit in this clone, or see build/*/old/$FROM/log"
 	done_testing
 	exit
@@ -69,6 +70,12 @@ points() { # trace
 		}' "$1"
 }
 
+# What verify complains about is mended by upgrade, and nobody who is revoked gets anything.
+only_upgrade_is_missing() {
+	in_dpu "$LOAD" verify --json 2>/dev/null |
+		jq -e '.checks | map(select(.result == "fail")) | length > 0 and all(.todo == "bwlimit-load upgrade")' >/dev/null &&
+		[[ $(state_of gone) == revoked ]] && lab_silent 2
+}
 judge() { # where: sets state
 	state=closed
 	! lab_silent || return 0
@@ -78,6 +85,8 @@ judge() { # where: sets state
 	state=new
 	new
 	! load verify || return 0
+	state=both
+	! only_upgrade_is_missing || return 0
 	state=bad
 	note "killed at $1: something passes, and neither version's verify is clean" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"
 }
@@ -115,7 +124,8 @@ while read -r kind n; do
 	[[ $((made % 2)) -eq 0 ]] || how=(attach --host hpf0 --uplink p0)
 	go_on "$kind $n" "${how[@]}" || bad=$((bad + 1))
 done < <(kills_drawn $(((all + KILLS - 1) / KILLS)) <"$LAB_TMP/points")
-note "$made kills of $all: ${states[old]:-0} old, ${states[closed]:-0} closed, ${states[new]:-0} new; $SECONDS s"
+note "$made kills of $all: ${states[old]:-0} old, ${states[closed]:-0} closed, ${states[new]:-0} new," \
+	"${states[both]:-0} both; $SECONDS s"
 check "$sentence" [ $bad -eq 0 ]
 check "there were calls to kill at" [ $made -ge 2 ]
 done_testing

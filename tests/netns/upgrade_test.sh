@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# `bwlimit-load upgrade` from earlier layouts of the maps to this one (docs/upgrade.md), under traffic: the real
-# tools of those commits attach, apply, revoke; then this tree's tools take over. Judged by the
-# receiver: never a byte above a volume, no packet to the revoked peer.
+# `bwlimit-load upgrade` from the last version to this one (docs/upgrade.md), under traffic: its real
+# tools attach, apply, revoke; then this tree's tools take over. Judged by the
+# receiver: never a byte above a volume, no packet to the revoked peer. The same with recorded maps, in
+# a clone without history: prog.recorded_maps_test.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-upgr-$$ LAB_DESTS=3
@@ -85,6 +86,12 @@ begin() {
 	load attach --policy "$LAB_TMP/policy.yaml" --max-peers 64 --fresh-volume || return
 	in_host ping -q -c 3 -i 0.2 -W 2 "$(lab_dest4 3)" >/dev/null # neighbours are known
 }
+# Where the last version cannot be built: this one's, for what follows.
+begin_here() {
+	new
+	policy >"$LAB_TMP/policy.yaml"
+	load attach --policy "$LAB_TMP/policy.yaml" --max-peers 64 --fresh-volume
+}
 steal() { # to all three: file of what is said, packets a second of 1 kB; sets LAB_PID
 	local i
 	for i in 1 2 3; do echo "eth ip4 src=$HOST4 dst=$(lab_dest4 $i) udp dport=9 fill=1000"; done >"$LAB_TMP/frames"
@@ -96,8 +103,8 @@ spent() { # both volumes
 }
 
 crossing() { # commit, does a map change its shape?
-	local commit=$1 stops=$2 judges=() thieves=() owned used windowed passed before
-	if ! OLD=$(old_tools "$commit"); then
+	local commit=$1 stops=$2 judges=() thieves=() owned used windowed passed before same=''
+	if ! OLD=$(old_tools "$commit" "${OLD_FLEET[@]}"); then
 		skip "an upgrade from $commit" "its tools cannot be built here: no such commit (a shallow clone?), or $OLD/log"
 		return
 	fi
@@ -119,8 +126,13 @@ crossing() { # commit, does a map change its shape?
 	check "volumes are not spent yet" at_most "$windowed" $((WINDOW - 100000))
 
 	new
-	refute "tools of this version refuse its maps" load verify
-	check "and say what to do" says "bwlimit-load upgrade"
+	if load status; then
+		same=yes
+		check "tools of this version read its maps: their layout is the same" [ "$(peer gone .state)" = revoked ]
+	else
+		refute "tools of this version refuse its maps" load verify
+		check "and say what to do" says "bwlimit-load upgrade"
+	fi
 	lab_bg guard dpu "$LOAD" guard --uplink p0
 	lab_wait_for 5 grep -q watching "$LAB_TMP/guard.err"
 	ip_in dpu link set hpf0 alias "looked at" # news of it
@@ -153,29 +165,40 @@ crossing() { # commit, does a map change its shape?
 	check "nothing for the revoked peer" [ "$(arrived revoked 3)" -eq 0 ]
 	check "every frame that the port received has its reason" is "$(unaccounted)" "$before"
 
-	before=$(everything)
+	before=$(everything) owned=$(owners) used=$(peer total .left.used_bytes)
 	old
-	refute "a downgrade is refused" load upgrade
-	check "and says what to do" says "detach"
-	check "before it has touched anything" [ "$(everything)" = "$before" ]
-	new
+	if [[ $same ]]; then
+		check "while the layouts are the same, its upgrade leads back" shown load upgrade
+		check "where verify is clean" shown load verify
+		check "no name has another id, and no revocation is gone" [ "$(owners)" = "$owned" ]
+		check "what is spent stays spent" at_least "$(peer total .left.used_bytes)" "$used"
+		new
+		check "and this version's leads here again" eval 'shown load upgrade && shown load verify'
+	else
+		refute "a downgrade is refused" load upgrade
+		check "and says what to do" says "detach"
+		check "before it has touched anything" [ "$(everything)" = "$before" ]
+		new
+	fi
 }
 
-crossing d339dc5 yes
-crossing 7ce9429 no
-crossing 8c3547f no # no table of names
-crossing dca8240 no # CPUs hold no shares
-crossing dabb404 no # latency is not measured
+crossing "$OLD_FLEET_COMMIT" no
+[[ -d $LAB_PINS ]] || begin_here
 
-# A version that does not exist yet: its layout is unknown here.
+# A layout that is unknown here: of a version that does not exist yet, or of one before 0.3.0.
+check "there are maps" [ -d "$LAB_PINS" ]
 if [[ -d $LAB_PINS ]]; then
 	was=$("$BPFTOOL" -j map lookup pinned "$LAB_PINS/maps/bwl_schema_v1" key 0 0 0 0 | jq -r '.value | join(" ")')
 	# shellcheck disable=SC2046 # bytes
 	"$BPFTOOL" map update pinned "$LAB_PINS/maps/bwl_schema_v1" key hex 00 00 00 00 value hex \
 		$(sed 's/0x//g; s/[^ ]*$/ee/' <<<"$was")
 	before=$(everything)
-	refute "maps of a later version are refused" load upgrade
-	check "and it says with what to go on" says "a later one, and run its bwlimit-load upgrade"
+	refute "maps of a version that is unknown are refused" load upgrade
+	check "and it says with what to go on from an earlier one" \
+		says "before 0.3.0 attached them: install 0.3.0, run its bwlimit-load upgrade"
+	check "and from a later one" says "or a later one, and run its bwlimit-load upgrade"
+	refute "other tools refuse them, too" load verify
+	refute "and attach does not touch them" load attach --host hpf0 --uplink p0
 	check "before anything was touched" [ "$(everything)" = "$before" ]
 	# shellcheck disable=SC2086
 	"$BPFTOOL" map update pinned "$LAB_PINS/maps/bwl_schema_v1" key hex 00 00 00 00 value hex ${was//0x/}

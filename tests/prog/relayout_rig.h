@@ -7,16 +7,12 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 #include <unistd.h>
+#include "invented.h"
 #include "prog.h"
 #include "bwlimit_test.skel.h"
 #include "loader/relayout.h"
 #include "maps/layout.h"
 
-#define LAYOUT_1 0xba4c6acfe9838463ULL
-#define LAYOUT_2 0x135fe249ca7d5a39ULL
-#define LAYOUT_3 0xa575fdc6e3fc8b4eULL
-#define LAYOUT_4 0x1ec3d9712dadea8eULL
-#define LAYOUT_6 0x1c269fe044163cf4ULL
 #define LOST 70U
 #define TOTAL 500U
 #define PEER                                                                                       \
@@ -59,13 +55,16 @@ static inline void begin(void)
 	rig_advance(RIG_SECOND);
 }
 
-/* As commit d339dc5 left them: one counter of events, no shares of the table of neighbours. */
+#define RENEWED_NS 77ULL
+
+/* One counter of events, and half of a lease. */
 static inline void become_layout_1(void)
 {
 	struct bwl_event_count *v = calloc((size_t)rig->cpus, sizeof(*v));
-	int fd = create(BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(*v), 1, 0), i;
+	int fd = create(BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(*v), 1, 0);
+	int half = create(BPF_MAP_TYPE_ARRAY, 4, LAYOUT_1_LEASE_BYTES, 1, BPF_F_MMAPABLE);
+	struct bwl_lease lease = { .until_ns = BWL_NEVER_NS, .renewed_ns = RENEWED_NS };
 	uint32_t zero = 0;
-	struct bwl_gen g;
 
 	assert_non_null(v);
 	v[0] = (struct bwl_event_count){ .lost = LOST - 1, .total = TOTAL };
@@ -73,11 +72,8 @@ static inline void become_layout_1(void)
 	assert_int_equal(bpf_map_update_elem(fd, &zero, v, 0), 0);
 	free(v);
 	pin_over(BWL_PIN_evcnt, fd);
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
-			 0);
-	for (i = 0; i < BWL_MAX_PORTS; i++)
-		g.base->port[i].neighbours = 0;
-	bwl_gen_close(&g);
+	assert_int_equal(bpf_map_update_elem(half, &zero, &lease, 0), 0);
+	pin_over(BWL_PIN_lease, half);
 	set_layout(LAYOUT_1);
 }
 
@@ -85,7 +81,7 @@ static inline void look(struct bwl_relayout *x)
 {
 	struct bwl_err e = { 0 };
 
-	if (bwl_relayout_look(rig->dir, false, x, &e))
+	if (bwl_relayout_look(rig->dir, x, &e))
 		fail_msg("%s", e.text);
 }
 

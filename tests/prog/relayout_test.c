@@ -1,9 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Pinned maps of an earlier layout become this one's (loader/relayout.h): what is taken over, what
- * is refused, and the state after each step. With real old programs: tests/netns/upgrade_test.sh.
+ * is refused, and the state after each step and each kill. The layouts are invented (invented.h).
+ * With maps of a released version: recorded_maps_test.c; with its tools:
+ * tests/netns/upgrade_test.sh.
  */
+#include <signal.h>
+#include <sys/wait.h>
 #include "relayout_rig.h"
+
+/* Calls that change what others see, through the linker's --wrap: the one before which to die. */
+static unsigned kill_at;
+
+static void maybe_die(void)
+{
+	if (kill_at && !--kill_at)
+		raise(SIGKILL);
+}
+
+#define WRAPPED(name, params, args)                                                                \
+	int __real_##name params;                                                                  \
+	int __wrap_##name params;                                                                  \
+	int __wrap_##name params                                                                   \
+	{                                                                                          \
+		maybe_die();                                                                       \
+		return __real_##name args;                                                         \
+	}
+
+WRAPPED(rename, (const char *from, const char *to), (from, to))
+WRAPPED(unlink, (const char *path), (path))
+WRAPPED(bpf_obj_pin, (int fd, const char *path), (fd, path))
+WRAPPED(bpf_map_update_elem, (int fd, const void *key, const void *v, __u64 flags),
+	(fd, key, v, flags))
 
 static bool is_refused(void)
 {
@@ -20,18 +48,6 @@ static uint32_t stop_is(void)
 	return rig->pins->ctl->stop;
 }
 
-static void shares_are(unsigned n)
-{
-	struct bwl_gen g;
-	unsigned i;
-
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
-			 0);
-	for (i = 0; i < 3; i++) /* h0, h1, p0 */
-		assert_int_equal(g.base->port[i].neighbours, n);
-	bwl_gen_close(&g);
-}
-
 static void maps_of_layout_1_are_taken_over(void **state)
 {
 	struct bwl_relayout x;
@@ -41,15 +57,14 @@ static void maps_of_layout_1_are_taken_over(void **state)
 
 	(void)state;
 	begin();
-	shares_are(256 / 3);
 	assert_string_equal(host("eth " P1 "udp"), "pass");
 	become_layout_1();
-	shares_are(0);
 	assert_true(is_refused());
 	look(&x);
 	assert_int_equal(x.layout, 1);
 	assert_true(x.whole && x.changes);
 	assert_int_equal(x.fate[BWL_PIN_evcnt], BWL_CHANGES);
+	assert_int_equal(x.fate[BWL_PIN_lease], BWL_CHANGES);
 	assert_int_equal(x.fate[BWL_PIN_ctl], BWL_STAYS);
 	assert_int_equal(x.fate[BWL_PIN_base], BWL_STAYS);
 	s = load_on(&x);
@@ -58,7 +73,6 @@ static void maps_of_layout_1_are_taken_over(void **state)
 	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
 	assert_int_equal(stop_is(), BWL_UPGRADING);
 	assert_string_equal(host("eth " P1 "udp"), "upgrade");
-	shares_are(256 / 3);
 	assert_true(is_refused()); /* of neither layout until the programs are replaced */
 	assert_int_equal(bwl_pins_open_as(rig->dir, LAYOUT_1, &p, NULL), 0);
 	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
@@ -69,6 +83,8 @@ static void maps_of_layout_1_are_taken_over(void **state)
 	rig_event_sums(p, &lost, &total);
 	assert_int_equal(lost, LOST);
 	assert_int_equal(total, TOTAL);
+	assert_int_equal(p->lease->renewed_ns, RENEWED_NS);
+	assert_int_equal(p->lease->acted_ns, 0);
 	assert_int_equal(p->state[2 * id_of("a")].used_bytes, 3 * 64);
 	bwl_pins_close(p);
 	bwl_relayout_end(&x);
@@ -104,25 +120,28 @@ static void gone(enum bwl_pin pin)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void latency_gets_its_maps_under_traffic_and_is_off(void **state)
+/* Maps of a later layout are missing in an earlier set. */
+static void maps_that_are_new_come_under_traffic_and_empty(void **state)
 {
+	static const enum bwl_pin new[] = LAYOUT_3_MAPS;
 	struct bwl_latency *v = calloc((size_t)rig->cpus, sizeof(*v));
+	uint32_t zero = 0, on;
 	struct bwl_relayout x;
 	struct bwlimit_test *s;
 	struct bwl_pins *p;
-	uint32_t zero = 0, on;
+	size_t i;
 
 	(void)state;
 	assert_non_null(v);
 	begin();
-	set_layout(LAYOUT_6);
-	gone(BWL_PIN_latof);
-	gone(BWL_PIN_latency);
+	set_layout(LAYOUT_2);
+	for (i = 0; i < sizeof(new) / sizeof(*new); i++)
+		gone(new[i]);
 	look(&x);
-	assert_int_equal(x.layout, 6);
+	assert_int_equal(x.layout, 2);
 	assert_true(x.whole && !x.changes);
-	assert_int_equal(x.fate[BWL_PIN_latof], BWL_COMES);
-	assert_int_equal(x.fate[BWL_PIN_latency], BWL_COMES);
+	for (i = 0; i < sizeof(new) / sizeof(*new); i++)
+		assert_int_equal(x.fate[new[i]], BWL_COMES);
 	s = load_on(&x);
 	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
 	assert_int_equal(stop_is(), BWL_RUN);
@@ -132,98 +151,14 @@ static void latency_gets_its_maps_under_traffic_and_is_off(void **state)
 	assert_int_equal(bpf_map_lookup_elem(p->fd[BWL_PIN_latof], &zero, &on), -ENOENT);
 	assert_int_equal(bpf_map_lookup_elem(p->fd[BWL_PIN_latency], &zero, v), 0);
 	assert_int_equal(v[0].unmatched, 0);
-	bwl_pins_close(p);
-	bwl_relayout_end(&x);
-	bwlimit_test__destroy(s);
-	free(v);
-}
-
-/* A map of a later layout is missing in an earlier set. */
-static void a_map_that_is_new_comes_under_traffic(void **state)
-{
-	struct bwl_relayout x;
-	struct bwlimit_test *s;
-	char path[300];
-
-	(void)state;
-	begin();
-	set_layout(LAYOUT_2);
-	snprintf(path, sizeof(path), "%s/maps/%s", rig->dir, bwl_pin_name(BWL_PIN_lease));
-	unlink(path);
-	look(&x);
-	assert_int_equal(x.fate[BWL_PIN_lease], BWL_COMES);
-	assert_false(x.changes);
-	s = load_on(&x);
-	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
-	assert_int_equal(access(path, F_OK), 0);
-	assert_int_equal(stop_is(), BWL_RUN);
-	assert_string_equal(host("eth " P1 "udp"), "pass");
-	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
-	assert_false(is_refused());
-	bwl_relayout_end(&x);
-	bwlimit_test__destroy(s);
-}
-
-static void names_of_layout_3_get_their_table(void **state)
-{
-	struct bwl_relayout x;
-	struct bwlimit_test *s;
-	struct bwl_pins *p;
-	char path[300];
-
-	(void)state;
-	begin();
-	set_layout(LAYOUT_3);
-	snprintf(path, sizeof(path), "%s/maps/%s", rig->dir, bwl_pin_name(BWL_PIN_nameid));
-	unlink(path);
-	look(&x);
-	assert_int_equal(x.layout, 3);
-	assert_true(x.whole && !x.changes);
-	assert_int_equal(x.fate[BWL_PIN_nameid], BWL_COMES);
-	s = load_on(&x);
-	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
-	assert_string_equal(host("eth " P1 "udp"), "pass");
-	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
-	assert_int_equal(bwl_pins_open(rig->dir, true, &p, NULL), 0);
+	/* The next policy fills the table of names, and until then names have no id. */
 	assert_int_equal(bwl_name_id(p, "a"), 0);
 	bwl_names_note_all(p);
 	assert_int_equal(bwl_name_id(p, "a"), id_of("a"));
 	bwl_pins_close(p);
 	bwl_relayout_end(&x);
 	bwlimit_test__destroy(s);
-}
-
-/* Policies of layout 4 have no shares: packets are charged as before, until the next policy. */
-static void cpus_get_a_place_for_shares_under_traffic(void **state)
-{
-	static const enum bwl_pin new[] = { BWL_PIN_cpu, BWL_PIN_share };
-	struct bwl_relayout x;
-	struct bwlimit_test *s;
-	char path[2][300];
-	size_t i;
-
-	(void)state;
-	begin();
-	set_layout(LAYOUT_4);
-	for (i = 0; i < 2; i++) {
-		snprintf(path[i], sizeof(path[i]), "%s/maps/%s", rig->dir, bwl_pin_name(new[i]));
-		unlink(path[i]);
-	}
-	look(&x);
-	assert_int_equal(x.layout, 4);
-	assert_true(x.whole && !x.changes);
-	s = load_on(&x);
-	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
-	for (i = 0; i < 2; i++) {
-		assert_int_equal(x.fate[new[i]], BWL_COMES);
-		assert_int_equal(access(path[i], F_OK), 0);
-	}
-	assert_int_equal(stop_is(), BWL_RUN);
-	assert_string_equal(host("eth " P1 "udp"), "pass");
-	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
-	assert_false(is_refused());
-	bwl_relayout_end(&x);
-	bwlimit_test__destroy(s);
+	free(v);
 }
 
 static void what_was_killed_is_gone_on_with(void **state)
@@ -256,6 +191,72 @@ static void what_was_killed_is_gone_on_with(void **state)
 	bwl_pins_close(p);
 	bwl_relayout_end(&x);
 	bwlimit_test__destroy(s);
+}
+
+/* All of it, as bwlimit-load does, without programs. */
+static void convert(void)
+{
+	struct bwl_relayout x;
+	struct bwlimit_test *s;
+	struct bwl_pins *p;
+
+	look(&x);
+	s = load_on(&x);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
+	assert_int_equal(bwl_pins_open(rig->dir, true, &p, NULL), 0);
+	bwl_relayout_release(&x, p, BWL_RUN);
+	bwl_pins_close(p);
+	bwl_relayout_end(&x);
+	bwlimit_test__destroy(s);
+}
+
+static bool killed(unsigned at)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		kill_at = at;
+		convert();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (!WIFSIGNALED(status))
+		assert_int_equal(status, 0);
+	return WIFSIGNALED(status);
+}
+
+/* Whatever changes anything comes after the switch. */
+static void killed_anywhere_it_is_closed_and_goes_on(void **state)
+{
+	unsigned n;
+	uint64_t lost, total;
+	struct bwl_pins *p;
+	bool dead;
+
+	(void)state;
+	begin();
+	for (n = 1, dead = true; dead; n++) {
+		become_layout_1();
+		dead = killed(n);
+		if (dead) {
+			assert_int_equal(stop_is(), BWL_UPGRADING);
+			assert_string_equal(host("eth " P1 "udp"), "upgrade");
+			assert_true(is_refused());
+			convert();
+		}
+		assert_string_equal(host("eth " P1 "udp"), "pass");
+		assert_int_equal(bwl_pins_open(rig->dir, true, &p, NULL), 0);
+		rig_event_sums(p, &lost, &total);
+		assert_int_equal(lost, LOST);
+		assert_int_equal(total, TOTAL);
+		assert_int_equal(p->lease->renewed_ns, RENEWED_NS);
+		bwl_pins_close(p);
+	}
+	print_message("%u kills\n", n - 2);
+	assert_true(n > 10);
 }
 
 static void what_a_hand_stopped_stays_stopped(void **state)
@@ -376,7 +377,7 @@ static void refuses(const char *says)
 {
 	struct bwl_relayout x;
 	struct bwl_err e = { 0 };
-	int r = bwl_relayout_look(rig->dir, false, &x, &e);
+	int r = bwl_relayout_look(rig->dir, &x, &e);
 
 	assert_int_equal(r, -EPROTO);
 	if (!strstr(e.text, says))
@@ -389,6 +390,8 @@ static void other_layouts_are_refused(void **state)
 {
 	(void)state;
 	set_layout(bwl_layout() + 1);
+	refuses("which this program does not know");
+	set_layout(0x1c269fe044163cf4ULL); /* before 0.3.0: a real one */
 	refuses("which this program does not know");
 	set_layout(LAYOUT_1);
 	pin_over(BWL_PIN_evcnt, create(BPF_MAP_TYPE_PERCPU_ARRAY, 4, 32, 2, 0));
@@ -419,11 +422,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(maps_of_layout_1_are_taken_over),
 		RIG_TEST(maps_of_layout_2_are_only_told_apart),
-		RIG_TEST(names_of_layout_3_get_their_table),
-		RIG_TEST(cpus_get_a_place_for_shares_under_traffic),
-		RIG_TEST(a_map_that_is_new_comes_under_traffic),
-		RIG_TEST(latency_gets_its_maps_under_traffic_and_is_off),
+		RIG_TEST(maps_that_are_new_come_under_traffic_and_empty),
 		RIG_TEST(what_was_killed_is_gone_on_with),
+		RIG_TEST(killed_anywhere_it_is_closed_and_goes_on),
 		RIG_TEST(what_a_hand_stopped_stays_stopped),
 		RIG_TEST(what_is_judged_during_the_copy_passes_after_the_release_and_not_before),
 		RIG_TEST(what_is_judged_before_a_copy_that_fails_passes),

@@ -33,12 +33,6 @@ int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e);
  * packets bound to the device there.
  */
 int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_err *e);
-/*
- * Removes rules that versions before bwl/iif_rules.h set: the tunnel device's, and those for the
- * kernel's answers.
- */
-void bwl_netdev_no_old_rules(const char *name, uint32_t table);
-void bwl_netdev_loud(void);
 /* What the device counts as sent (IFLA_STATS64). */
 struct bwl_netdev_sent {
 	uint64_t frames, bytes;

@@ -17,13 +17,11 @@
 
 /*
  * Opens the map in a slot of an array of maps: a descriptor, or -ENOENT (empty), -ENOLINK (its map
- * was not pinned by the version that made it), -errno. reader: through the pins for readers.
+ * has lost its pin), -errno. reader: through the pins for readers.
  */
 int bwl_inner_open(const char *dir, int outer, uint32_t slot, bool reader);
 /* 0 or -errno. */
 int bwl_inner_pin(const char *dir, int fd);
-/* Pins maps of a version that did not pin them, by id: -EPERM without CAP_SYS_ADMIN. */
-int bwl_inner_adopt(const char *dir, int outer);
 /* Pins the pinned maps for readers, too, and sets the groups of both folders. */
 int bwl_inner_share(const char *dir, int outer);
 /* Removes pins that are in no array. */

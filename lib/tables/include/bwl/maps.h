@@ -38,6 +38,8 @@ unsigned bwl_pin_since(enum bwl_pin pin);
 /* The layout's number; 0: unknown to this program. */
 unsigned bwl_layout_number(uint64_t layout);
 unsigned bwl_layout_now(void);
+/* The earliest one that this program knows. */
+unsigned bwl_layout_first(void);
 /*
  * The shape that the map (or a generation's inner map) had in this layout, if it was different;
  * false: it was the same as in this program.
