@@ -18,6 +18,7 @@
 #include "frags.h"
 #include "frame.h"
 #include "realtime_btf.h"
+#include "recorded.h"
 #include "rig.h"
 #include "tagged.skel.h"
 
@@ -49,7 +50,7 @@ uint64_t rig_now(void)
 void rig_set_clock(uint64_t ns)
 {
 	__atomic_store_n(&clock_ns, ns, __ATOMIC_SEQ_CST);
-	if (the_rig)
+	if (the_rig && the_rig->skel)
 		__atomic_store_n(&the_rig->skel->bss->bwl_test_now_ns, ns, __ATOMIC_SEQ_CST);
 }
 
@@ -120,16 +121,32 @@ static void make_ports(struct rig *rig)
 	}
 }
 
+static struct bwl_schema schema_of(const struct rig *rig, const struct rig_opts *o)
+{
+	struct bwl_schema s = bwl_schema_new(o->max_peers ? o->max_peers : 256,
+					     o->max_extras ? o->max_extras : 256,
+					     o->max_windows ? o->max_windows : 64);
+	uint32_t zero = 0;
+	char path[300];
+	int fd;
+
+	if (!o->maps)
+		return s;
+	snprintf(path, sizeof(path), "%s/maps/%s", rig->dir, bwl_pin_name(BWL_PIN_schema));
+	fd = bpf_obj_get(path);
+	if (fd < 0 || bpf_map_lookup_elem(fd, &zero, &s))
+		rig_die("the recorded maps have no schema");
+	close(fd);
+	return s;
+}
+
 static void load(struct rig *rig, const struct rig_opts *o)
 {
 	char btf[32] = "";
 	LIBBPF_OPTS(bpf_object_open_opts, how,
 		    .btf_custom_path = o->realtime && !realtime_btf(btf) ? btf : NULL);
 	struct bwlimit_test *s = bwlimit_test__open_opts(&how);
-	uint32_t peers = o->max_peers ? o->max_peers : 256;
-	uint32_t extras = o->max_extras ? o->max_extras : 256;
-	uint32_t windows = o->max_windows ? o->max_windows : 64;
-	struct bwl_schema schema = bwl_schema_new(peers, extras, windows);
+	struct bwl_schema schema = schema_of(rig, o);
 	struct bwl_kernel_has has;
 	uint32_t zero = 0;
 
@@ -137,6 +154,8 @@ static void load(struct rig *rig, const struct rig_opts *o)
 		rig_die("cannot open the test object");
 	if (bwl_pins_size(s->obj, &schema))
 		rig_die("the object lacks a map of the list");
+	if (o->maps && o->maps->use(rig->dir, s->obj))
+		rig_die("the object does not take the recorded maps");
 	frags_set(s->obj, frags_taken());
 	/* With if_ids they need a module's kfuncs: tests/vm. */
 	bpf_program__set_autoload(s->progs.bwl_tc_tunin, o->plain_tunnel);
@@ -167,11 +186,32 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	rig->prog[RIG_TUNIN] = bpf_program__fd(s->progs.bwl_tc_tunin);
 	rig->prog[RIG_TUNOUT] = bpf_program__fd(s->progs.bwl_tc_tunout);
 	rig->prog[RIG_MGMT] = bpf_program__fd(s->progs.bwl_tc_mgmt);
-	if (bpf_map_update_elem(bpf_map__fd(s->maps.bwl_schema_v1), &zero, &schema, 0))
+	if (!o->maps && bpf_map_update_elem(bpf_map__fd(s->maps.bwl_schema_v1), &zero, &schema, 0))
 		rig_die("cannot write the schema: %s", strerror(errno));
 	rig->tagged = tagged__open_and_load();
 	if (!rig->tagged)
 		rig_die("cannot load the tag-pushing program");
+}
+
+static void make_dir(struct rig *rig)
+{
+	char path[300];
+
+	snprintf(rig->dir, sizeof(rig->dir), "/sys/fs/bpf/bwl-test-%d", (int)getpid());
+	snprintf(path, sizeof(path), "%s/maps", rig->dir);
+	if (mkdir(rig->dir, 0700) || mkdir(path, 0700))
+		rig_die("cannot make %s: %s", path, strerror(errno));
+}
+
+static void put_back(struct rig *rig, const struct rig_maps *m)
+{
+	FILE *f = fopen(m->file, "r");
+	uint64_t ns;
+
+	if (!f || recorded_read(rig->dir, f, &ns))
+		rig_die("cannot read %s", m->file);
+	fclose(f);
+	rig_set_clock(ns);
 }
 
 static void pin(struct rig *rig)
@@ -179,10 +219,6 @@ static void pin(struct rig *rig)
 	char path[300];
 	int i, r;
 
-	snprintf(rig->dir, sizeof(rig->dir), "/sys/fs/bpf/bwl-test-%d", (int)getpid());
-	snprintf(path, sizeof(path), "%s/maps", rig->dir);
-	if (mkdir(rig->dir, 0700) || mkdir(path, 0700))
-		rig_die("cannot make %s: %s", path, strerror(errno));
 	for (i = 0; i < _BWL_PIN_MAX; i++) {
 		struct bpf_map *m = bpf_object__find_map_by_name(rig->skel->obj, bwl_pin_name(i));
 
@@ -191,6 +227,21 @@ static void pin(struct rig *rig)
 		if (r)
 			rig_die("cannot pin %s: %s", path, strerror(-r));
 	}
+}
+
+/* The recorded ports get the rig's devices, each by its port id. */
+static void fill_recorded(struct rig *rig)
+{
+	struct bwl_pins *p = rig->pins;
+	int i;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		p->ifport[p->dev[i].ifindex].v = 0;
+	for (i = 0; i < RIG_PORTS; i++)
+		if (p->dev[i].ifindex) {
+			p->dev[i].ifindex = (uint32_t)rig->ifindex[i];
+			p->ifport[rig->ifindex[i]].v = (uint32_t)i + 1;
+		}
 }
 
 static void fill(struct rig *rig, const struct rig_opts *o)
@@ -269,13 +320,23 @@ struct rig *rig_open(const struct rig_opts *o)
 	atexit(unpin);
 	signal(SIGINT, interrupted);
 	signal(SIGTERM, interrupted);
+	o = o ? o : &defaults;
 	make_ports(rig);
-	load(rig, o ? o : &defaults);
-	rig_set_clock(3600 * RIG_SECOND);
-	pin(rig);
+	make_dir(rig);
+	if (o->maps)
+		put_back(rig, o->maps);
+	load(rig, o);
+	rig_set_clock(o->maps ? rig_now() : 3600 * RIG_SECOND);
+	if (!o->maps)
+		pin(rig);
+	else if (o->maps->take(rig->dir, rig->skel->obj))
+		rig_die("the recorded maps cannot be taken over");
 	rig->pins = rig_pins(rig);
-	fill(rig, o ? o : &defaults);
-	if (o && o->records)
+	if (o->maps)
+		fill_recorded(rig);
+	else
+		fill(rig, o);
+	if (o->records)
 		record(rig);
 	rig->takes_ingress = takes_ingress(rig);
 	rig->cpus = libbpf_num_possible_cpus();

@@ -44,8 +44,17 @@ struct rig_opts {
 	bool old_volume;   /* as without --fresh-volume: the first policy's volumes are spent */
 	bool records;      /* flows are recorded, from interval 1 on */
 	bool measures;     /* latency is measured */
+	const struct rig_maps *maps; /* NULL: new ones */
 };
 
+/* Maps from a recording (recorded.h), and how a new object gets them; 0 or a negative errno. */
+struct rig_maps {
+	const char *file;
+	int (*use)(const char *dir, struct bpf_object *obj);  /* before it is loaded */
+	int (*take)(const char *dir, struct bpf_object *obj); /* after that */
+};
+
+struct bpf_object;
 struct rig {
 	struct bwlimit_test *skel;
 	struct bwl_rec rec; /* the flow records */
