@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The page in a browser: page.mjs. Environment: PICTURES=DIR gets the pictures of README and docs/page.md; STATES=DIR gets all.
+# The page in a browser. page_test.sh [GROUP]...: page.mjs says which there are; none are those of the core, "all" is all of them.
+# Environment: PICTURES=DIR gets the pictures of README and docs/page.md; STATES=DIR gets all; ONLY=REGEX runs parts of that name alone;
+# PAGE_GROUPS: the groups, for ctest.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deps.sh
@@ -8,4 +10,5 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 web_browser
 web_deps
 export BWL_PAGE=$BWL_SOURCE/web/page/dist
-exec node "$here/page.mjs"
+read -ra groups <<<"${PAGE_GROUPS-}"
+exec node "$here/page.mjs" "${groups[@]}" "$@"

@@ -43,7 +43,7 @@ lab_bg in dpu node "$here/forward.mjs" "$LAB_TMP/forward" "${WEB_AT#*:}"
 lab_wait_for 10 grep -q ready "$LAB_TMP/in"
 # Twice the thief's limit, for as long as the test may take.
 printf 'eth ip4 src=%s dst=10.103.0.9 tcp dport=443 fill=1446\n' $HOST4 >"$LAB_TMP/frame"
-in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 400 --pps 1700 <"$LAB_TMP/frame" >/dev/null 2>&1 &
+in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 7200 --pps 1700 <"$LAB_TMP/frame" >/dev/null 2>&1 &
 thief=$!
 # Orders of the page's script to the lab, one word per line.
 mkfifo "$LAB_TMP/orders"

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What changes in a healthy node, and the finding that results.
+import { open, part, same } from '../browser.mjs';
+import { scenes } from '../models.mjs';
+import { browser } from './one.mjs';
+
+/** What changes in a healthy node, and the finding that results: its urgency, its words, what to type. */
+const grantOf = (d, peer) => d.grants.grants.find((g) => g.peer === peer);
+const refusedBy = (reason) => (d) => d.reasons.reasons.push({ port: 'p0', hook: 'gate', reason, passes: false, text: reason, todo: null, frames: 3, bytes: 300, charged_bytes: 300 });
+const FINDINGS = [
+	['today', 'A policy is on trial', 'bwlimit-ctl policy confirm', (d) => { d.status.returns_in_s = 40; }],
+	['now', 'The journal of closures is cut', 'bwlimit-ctl journal show', (d) => { d.status.journal.state = 'cut'; }],
+	['now', 'The journal of closures is missing', 'bwlimit-ctl journal show', (d) => { d.status.journal.state = 'missing'; }],
+	['now', 'The accepted policy is damaged', 'systemctl status bwlimitd', (d) => { d.status.desired.state = 'damaged'; }],
+	['today', 'A desired policy was refused', 'journalctl -u bwlimitd', (d) => { d.status.desired.refused = { name: 'desired.yaml' }; }],
+	['now', 'These are the maps of a test', 'bwlimit-load detach', (d) => { d.status.drill = true; }],
+	['now', 'An upgrade has not ended', 'bwlimit-load upgrade', (d) => { d.status.switch = 'upgrading'; }],
+	['now', 'Not opened since it was attached', 'bwlimit-load up', (d) => { d.status.switch = 'closed'; }],
+	['now', 'The journal was not yet compared with the TPM', 'systemctl status bwlimitd', (d) => { d.status.switch = 'unjudged'; }],
+	['now', 'the_program is not on hpf0', 'bwlimit-load verify', (d) => { d.status.ports.find((p) => p.port === 'hpf0').programs.push({ program: 'the_program', attached: false, fallback: null }); }],
+	['note', 'the_program on hpf0 fell back', 'bwlimit-load verify', (d) => { d.status.ports.find((p) => p.port === 'hpf0').programs.push({ program: 'the_program', attached: true, fallback: 'generic mode' }); }],
+	['now', 'Port hpf0 is gone', 'bwlimit-load status', (d) => { d.status.ports.find((p) => p.port === 'hpf0').present = false; }],
+	['now', 'bwlimitd sends no heartbeat', 'systemctl status bwlimitd', (d) => { d.status.heartbeat_ends_in_s = d.policy.heartbeat_s / 2 - 1; }],
+	['now', 'There was never a lease', 'bwlimit-ctl lease renew', (d) => { d.status.lease = { state: 'never', longest_s: 86400, ends_in_s: null, renewed_ago_s: null }; }],
+	['today', 'The lease ends in 1 h', 'bwlimit-ctl lease renew', (d) => { d.status.lease = { state: 'live', longest_s: 86400, ends_in_s: 3600, renewed_ago_s: 82800 }; }],
+	['today', 'backup: its grant ends in 1 h 30 min', 'bwlimit-ctl grant backup for 1d reason WHY', (d) => { grantOf(d, 'backup').expires_in_s = 5400; }],
+	['today', 'backup: its grant has expired', 'bwlimit-ctl grant backup for 1d reason WHY', (d) => { grantOf(d, 'backup').expires_in_s = -60; d.top.peers.find((p) => p.peer === 'backup').state = 'expired'; }],
+	['note', 'backup: its mode fell back to police', 'bwlimit-ctl peer show backup', (d) => { Object.assign(grantOf(d, 'backup'), { mode: 'shape', mode_in_force: 'police' }); }],
+	['now', 'A peer’s DPU breaks its promise', 'bwlimit-ctl watch', refusedBy('tunnel-source')],
+	['note', 'Packets to an encrypted peer had no SA', 'bwlimit-ctl watch', refusedBy('no-sa')],
+	['note', 'The last gate refused packets', 'bwlimit-ctl watch', refusedBy('gate')],
+	['today', 'verify warns: clock', 'chronyc tracking', (d) => { d.verify.checks.push({ id: 'clock', result: 'warn', text: 'time is not synchronised', todo: 'chronyc tracking' }); d.verify.warned_count++; }],
+	['now', 'verify fails: program-digest', 'bwlimit-load upgrade', (d) => { d.verify.checks.push({ id: 'program-digest', result: 'fail', text: 'another program is attached', todo: 'bwlimit-load upgrade' }); Object.assign(d.verify, { ok: false, failed_count: 1 }); }],
+];
+await part('findings', async () => {
+	const t = await open(browser, scenes.healthy());
+	same('control: a healthy node has no finding', [await t.says('All promises hold'), await t.page.evaluate(() => document.querySelectorAll('.findings li').length)], [true, 0]);
+	for (const [level, what, command, change] of FINDINGS) {
+		const scene = scenes.healthy();
+		change(scene.documents);
+		await t.show(scene);
+		await t.sees(what);
+		const is = await t.page.evaluate((w) => [...document.querySelectorAll('.findings li')].filter((li) => li.querySelector('.what').lastElementChild.textContent === w)
+			.map((li) => [li.dataset.level, li.querySelector('code')?.textContent ?? null, li.querySelector('.means').textContent.length > 10]), what);
+		same(`a finding with its level and its command: ${what}`, is, [[level, command, true]]);
+	}
+	await t.close();
+});

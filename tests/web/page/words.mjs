@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The states of the page, and the words that each must say.
+export const STATES = {
+	healthy: ['All promises hold', '22 h 11 min', 'could be gone by tomorrow', 'log-collector', 'SA up, packet offload', 'nothing was refused', 'live, ends in 23 h'],
+	limit: ['log-collector is at its limit', 'refused', 'peer-rate', 'peers: log-collector: grant:', 'bwlimit-ctl peer show log-collector'],
+	theft: ['log-collector: sending at its limit, out of the site', 'for 42 min', '3.12 GB gone since 22:48, 3.24 GB of its 4.00 GB used', '760 MB more can go, in 9 min 43 s', 'bwlimit-ctl revoke log-collector', '81 % of 4.00 GB'],
+	'slow-theft': ['most of its volume is used', 'for 2 h 19 min', '3.24 GB of 4.00 GB per 1 d gone, without a pause since 21:10', '760 MB more can go, in 34 min', 'perhaps a slow theft', 'bwlimit-ctl revoke log-collector'],
+	'split-theft': ['2 things need you now · 2 peers together: 4.05 GB gone', '124 MB more can go', 'backup: sending at its limit', 'log-collector: sending at its limit'],
+	'blinking-theft': ['1 thing needs you now', 'at this second it sends nothing', 'log-collector: sending at 60 % of its limit, out of the site', 'for 42 min'],
+	'zone-theft': ['object-store: sending at 60 % of its limit, out of the site', 'for 5 h 19 min', '72.0 GB gone since 18:09', 'only the rate of its zone limits it', '30.0 Mbit/s / 50.0 Mbit/s'],
+	'unlimited-own': ['backup has no limit of its own', 'only its zone or this node limits it'],
+	unlimited: ['1 thing needs you now', 'backup has no limit', 'only counted'],
+	tried: ['The host sends from addresses that are not its own', 'source-address', 'host_ports: hpf0: sources: 10.7.0.0/24', 'default: (no peer has this destination)'],
+	'sa-lost': ['tray-3 has no SA', 'nothing passes to it, not even in the clear', 'bwlimit-ctl ipsec status', 'no SA: closed'],
+	'last-sa': ['1 thing needs you now', 'mesh-12 has no SA', 'SA up, packet offload'],
+	'agent-dead': ['bwlimitd is silent: grants have ended', 'Limits hold: they are in the kernel', 'systemctl restart bwlimitd', 'silent'],
+	verify: ['verify fails: forwarding-ipv4', 'A sign of tampering', 'sysctl -w net.ipv4.ip_forward=0', 'verify FAILS', 'and 2 more like it'],
+	plain: ['tray-3 has no SA', 'no SA: closed', 'Not verified by this page', 'not verified here', 'journalctl -u bwlimitd'],
+	'volumes-end': ['for ever', 'volumes end before that: less than 1.00 TB can leave through the 2 exits', 'at most 300 MB (< 1 % of it)', '▲ peer backup: its volume is of no window'],
+	empty: ['for ever', 'no exit is open: nothing may leave', 'could be gone by tomorrow: nothing', 'The policy has no peers: nothing may be sent'],
+	'no-policy': ['No policy is in force', 'bwlimit-ctl policy apply /etc/bwlimit/policy.yaml', 'no policy has been applied: nothing can leave'],
+	stopped: ['Closed by stop', 'bwlimit-ctl stop --off', 'object-store', 'revoked'],
+	nothing: ['Nothing is known about this node', 'no bwlimit is attached here', 'bwlimit-load attach'],
+	fleet: ['1 alarm', '4 trays are not alive', '1 y 30 d', 'by tomorrow: at most 6.78 GB (< 1 % of it)', '▲ trays of which nothing is known, and that are not counted: 3', 'WIDENS, in 9 places; the least time for 1.00 TB is then 80 d, before 1 y 30 d', '+ zone external: rate: 10mbit -> 50mbit', 'and 3 more, which approve shows', 'reason: ticket 4711', 'in force on 9 992 of 10 000 trays', 'in force on 8 of 10 000 trays', 'not acknowledged',
+		'rolled out to 25 % of the trays since', 'soak: 4 min left, then 50 %', '12 of 2 480 unwell: tray-00011 has not taken it; waits for tray-00011, tray-01261', 'and 4 more', 'storage 8 rolled back at 10 %', 'tray-00062 drops 12.3 % of its packets', 'mesh 41', 'in force everywhere since',
+		'revocation/r-77ab not acknowledged by 9', 'revocation/r-77ab has not reached 9 trays: tray-00011, tray-01261', 'tray-00062: clamped', 'since 22:41; a sign of tampering', '--lifts clamp', 'tray-00061: log-collector', 'since 23:02; closed', '--number 43 --for 30d --opens log-collector', 'since –; closed', '298 more: bwlimit-ctl --fleet closures', '1 to 50 of 10 000', 'zone external', 'bwlimit-ctl --fleet approve policy/base'],
+	'fleet-well': ['Every tray is well', 'nothing waits for a signature', 'base 42', 'in force on 120 of 120 trays', 'in force everywhere since', 'nothing is closed, and every document was taken'],
+};
