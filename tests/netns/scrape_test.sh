@@ -17,20 +17,10 @@ LAB=bwl-scrape-$$ LAB_DESTS=1 LAB_MGMT=1
 # shellcheck source=../harness/web.sh
 . "$here/web.sh"
 [[ -x $(command -v prometheus) ]] || { echo '1..0 # SKIP no prometheus: packaging/install-deps test'; exit 77; }
-lab_up || exit 1
-export BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal
-web_groups
-web_page
+web_lab --management mgmt0
 host=tray-7.mgmt.example.org # as the example says
 printf '127.0.0.1 localhost\n10.250.0.1 %s\n' $host >"$LAB_TMP/hosts"
 mount --bind "$LAB_TMP/hosts" /etc/hosts
-"$CTL" journal init >/dev/null
-check "attach makes the pins" in_dpu "$LOAD" attach --host hpf0 --uplink p0 --management mgmt0
-{
-	echo "peers:"
-	lab_peer d1 1 "grant: { rate: 8mbit }"
-} | lab_policy_head >"$LAB_TMP/policy.yaml"
-check "control: a policy comes into force" web_agent "$LAB_TMP/policy.yaml"
 check "bwlimit-web listens on loopback" web_start
 
 pki=$LAB_TMP/pki
