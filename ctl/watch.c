@@ -66,12 +66,17 @@ static int options(struct watch *w, int argc, char **argv)
 	return r;
 }
 
+/* A bwlimitd that was starting when it was asked reads by now. One that hangs is asked no more. */
+enum { BUSY_TRIES = 3 };
+
 /* Another one reads the ring, or we may not: then waits for bwlimitd. */
 static int ring_or_wait(struct watch *w)
 {
 	int r = watch_ring(w);
 
-	if (!w->followed || (r != -EBUSY && r != -EACCES && r != -EPERM))
+	if (r == -EBUSY && !w->followed && w->busy < BUSY_TRIES && watch_is_agent(w))
+		w->busy++;
+	else if (!w->followed || (r != -EBUSY && r != -EACCES && r != -EPERM))
 		return r;
 	poll(NULL, 0, watch_left_ms(w, 500));
 	return WATCH_OTHER;

@@ -12,6 +12,7 @@ struct watch {
 	uint64_t end_ns;       /* 0: no --timeout */
 	uint64_t count, max;   /* events printed; max 0: no --count */
 	uint64_t lost, behind; /* behind: lost events for which we were too slow */
+	unsigned busy;         /* how often another one was reading that could be asked */
 	bool followed;         /* a bwlimitd has answered before: if it has gone it usually
 				* returns */
 };
