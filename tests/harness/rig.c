@@ -3,14 +3,18 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <bwl/inner.h>
 #include <bwl/kernel_has.h>
@@ -31,6 +35,14 @@ static const struct frame_env env = {
 };
 static struct rig *the_rig;
 static uint64_t clock_ns;
+
+/* What the last rig had loaded, for the next one: the kernel verifies the programs only once. */
+static struct loaded {
+	struct rig_opts opts;
+	struct bwlimit_test *skel;
+	struct tagged *tagged;
+} kept;
+static int ports[_RIG_PORT_MAX]; /* interfaces, for all rigs of the process; 0: not made yet */
 
 /* Replaces lib/base/clock.c. */
 void (*rig_on_clock)(void);
@@ -102,7 +114,7 @@ static void interrupted(int sig)
 	_exit(128 + sig);
 }
 
-static void make_ports(struct rig *rig)
+static void make_ports(void)
 {
 	char cmd[128];
 	int i;
@@ -115,13 +127,243 @@ static void make_ports(struct rig *rig)
 			 port_names[i], port_names[i]);
 		if (system(cmd))
 			rig_die("%s failed", cmd);
-		rig->ifindex[i] = (int)if_nametoindex(port_names[i]);
-		if (rig->ifindex[i] < 2)
+		ports[i] = (int)if_nametoindex(port_names[i]);
+		if (ports[i] < 2)
 			rig_die("no interface %s", port_names[i]);
 	}
 }
 
-static struct bwl_schema schema_of(const struct rig *rig, const struct rig_opts *o)
+/* --- changes of an array of maps */
+
+/*
+ * The kernel ends each one with a wait for all packets in flight, 10 to 30 ms and more on a busy
+ * machine, and a policy makes up to 18 of them. Nobody needs that wait when a map is installed
+ * where no packet looks yet, or taken from where none looks any more: it is left to a thread of its
+ * own. bwl_grace() wants nothing but the wait, and replaces a map by itself: needed only while
+ * somebody else sends.
+ */
+bool rig_others_send;
+
+struct change {
+	union bpf_attr attr;
+	enum bpf_cmd cmd;
+	int fd, inner; /* duplicates: the caller may close his */
+	uint32_t slot;
+	int err; /* once done */
+	bool done, left;
+};
+
+static long sys_bpf(enum bpf_cmd cmd, union bpf_attr *attr)
+{
+	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
+}
+
+static bool is_outer(int fd)
+{
+	struct bpf_map_info info = { 0 };
+	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd,
+					  .info_len = sizeof(info),
+					  .info = (uintptr_t)&info } };
+
+	return !sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS;
+}
+
+static uint32_t id_of_map(int fd)
+{
+	struct bpf_map_info info = { 0 };
+	__u32 len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
+}
+
+static void *change_and_wait(void *arg)
+{
+	struct change *c = arg;
+
+	c->err = sys_bpf(c->cmd, &c->attr) ? errno : 0;
+	close(c->fd);
+	if (c->inner >= 0)
+		close(c->inner);
+	__atomic_store_n(&c->done, true, __ATOMIC_RELEASE);
+	if (__atomic_exchange_n(&c->left, true, __ATOMIC_ACQ_REL))
+		free(c); /* nobody waits for it */
+	return NULL;
+}
+
+/* inner: its map, or -1. Returns as soon as look-ups find what it has changed. */
+static int change(enum bpf_cmd cmd, int fd, uint32_t slot, int inner, uint64_t flags)
+{
+	uint32_t want = inner < 0 ? 0 : id_of_map(inner), has;
+	struct change *c = calloc(1, sizeof(*c));
+	pthread_t thread;
+	int err = 0;
+
+	if (!c)
+		rig_die("out of memory");
+	c->cmd = cmd;
+	c->fd = dup(fd);
+	c->inner = inner < 0 ? -1 : dup(inner);
+	c->slot = slot;
+	c->attr.map_fd = (uint32_t)c->fd;
+	c->attr.key = (uintptr_t)&c->slot;
+	if (inner >= 0)
+		c->attr.value = (uintptr_t)&c->inner;
+	c->attr.flags = flags;
+	if (pthread_create(&thread, NULL, change_and_wait, c))
+		rig_die("cannot start a thread");
+	pthread_detach(thread);
+	while (!__atomic_load_n(&c->done, __ATOMIC_ACQUIRE)) {
+		if (bpf_map_lookup_elem(fd, &slot, &has))
+			has = 0;
+		if (has == want)
+			break;
+		sched_yield();
+	}
+	if (__atomic_load_n(&c->done, __ATOMIC_ACQUIRE))
+		err = c->err;
+	if (__atomic_exchange_n(&c->left, true, __ATOMIC_ACQ_REL))
+		free(c); /* it has ended */
+	errno = err;
+	return -err;
+}
+
+/* These two replace libbpf's. */
+int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
+{
+	union bpf_attr attr = { .map_fd = (uint32_t)fd,
+				.key = (uintptr_t)key,
+				.value = (uintptr_t)value,
+				.flags = flags };
+	uint32_t has;
+
+	if (is_outer(fd)) {
+		if (bpf_map_lookup_elem(fd, key, &has) || has != id_of_map(*(const int *)value))
+			return change(BPF_MAP_UPDATE_ELEM, fd, *(const uint32_t *)key,
+				      *(const int *)value, flags);
+		if (!rig_others_send)
+			return 0;
+	}
+	return sys_bpf(BPF_MAP_UPDATE_ELEM, &attr) ? -errno : 0;
+}
+
+int bpf_map_delete_elem(int fd, const void *key)
+{
+	union bpf_attr attr = { .map_fd = (uint32_t)fd, .key = (uintptr_t)key };
+	uint32_t has;
+
+	if (is_outer(fd) && !bpf_map_lookup_elem(fd, key, &has))
+		return change(BPF_MAP_DELETE_ELEM, fd, *(const uint32_t *)key, -1, 0);
+	return sys_bpf(BPF_MAP_DELETE_ELEM, &attr) ? -errno : 0;
+}
+
+/* --- maps as they were when they were made */
+
+static bool empty_mapped(int fd, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), all = (bytes + page - 1) / page * page;
+	void *m = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (m == MAP_FAILED)
+		return false;
+	memset(m, 0, all);
+	return !munmap(m, all);
+}
+
+/* bytes: of an entry, as user space sees it. One by one where the kernel knows no batch of it. */
+static bool empty_array(int fd, uint32_t entries, size_t bytes)
+{
+	uint32_t *keys = calloc(entries, sizeof(*keys)), n = entries, i;
+	void *zero = calloc(entries, bytes);
+	bool ok = keys && zero;
+
+	for (i = 0; ok && i < entries; i++)
+		keys[i] = i;
+	if (ok && (bpf_map_update_batch(fd, keys, zero, &n, NULL) || n != entries))
+		for (i = 0; ok && i < entries; i++)
+			ok = !bpf_map_update_elem(fd, &i, zero, 0);
+	free(keys);
+	free(zero);
+	return ok;
+}
+
+static bool empty_hash(int fd, size_t key_bytes)
+{
+	uint8_t key[64];
+
+	if (key_bytes > sizeof(key))
+		return false;
+	while (!bpf_map_get_next_key(fd, NULL, key))
+		if (bpf_map_delete_elem(fd, key))
+			return false;
+	return errno == ENOENT;
+}
+
+static bool empty_outer(int fd, uint32_t entries)
+{
+	uint32_t i, id;
+
+	for (i = 0; i < entries; i++)
+		if (!bpf_map_lookup_elem(fd, &i, &id) && bpf_map_delete_elem(fd, &i))
+			return false;
+	return true;
+}
+
+/* The reader has read all. */
+static bool empty_ring(int fd)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned long *reader = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	const unsigned long *writer = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, (off_t)page);
+	bool ok = reader != MAP_FAILED && writer != MAP_FAILED;
+
+	if (ok)
+		__atomic_store_n(reader, __atomic_load_n(writer, __ATOMIC_ACQUIRE),
+				 __ATOMIC_RELEASE);
+	if (reader != MAP_FAILED)
+		munmap(reader, page);
+	if (writer != MAP_FAILED)
+		munmap((void *)writer, page);
+	return ok;
+}
+
+static bool empty(struct bpf_map *m)
+{
+	uint32_t entries = bpf_map__max_entries(m), value = bpf_map__value_size(m);
+	size_t size, every = (value + 7) / 8 * 8;
+	int fd = bpf_map__fd(m);
+
+	switch (bpf_map__type(m)) {
+	case BPF_MAP_TYPE_ARRAY:
+		if (bpf_map__map_flags(m) & BPF_F_RDONLY_PROG)
+			return true; /* constants: the same options, the same values */
+		if (bpf_map__initial_value(m, &size) && !strstr(bpf_map__name(m), ".bss"))
+			return false; /* variables that do not begin at zero */
+		return bpf_map__map_flags(m) & BPF_F_MMAPABLE ? empty_mapped(fd, entries * every)
+							      : empty_array(fd, entries, value);
+	case BPF_MAP_TYPE_PERCPU_ARRAY:
+		return empty_array(fd, entries, every * (size_t)libbpf_num_possible_cpus());
+	case BPF_MAP_TYPE_HASH:
+		return empty_hash(fd, bpf_map__key_size(m));
+	case BPF_MAP_TYPE_ARRAY_OF_MAPS:
+		return empty_outer(fd, entries);
+	case BPF_MAP_TYPE_RINGBUF:
+		return empty_ring(fd);
+	default:
+		return false;
+	}
+}
+
+static bool empty_all(struct bpf_object *obj)
+{
+	struct bpf_map *m;
+
+	bpf_object__for_each_map(m, obj) if (!empty(m)) return false;
+	return true;
+}
+
+/* --- */
+
+static struct bwl_schema schema_of(const char *dir, const struct rig_opts *o)
 {
 	struct bwl_schema s = bwl_schema_new(o->max_peers ? o->max_peers : 256,
 					     o->max_extras ? o->max_extras : 256,
@@ -132,7 +374,7 @@ static struct bwl_schema schema_of(const struct rig *rig, const struct rig_opts 
 
 	if (!o->maps)
 		return s;
-	snprintf(path, sizeof(path), "%s/maps/%s", rig->dir, bwl_pin_name(BWL_PIN_schema));
+	snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(BWL_PIN_schema));
 	fd = bpf_obj_get(path);
 	if (fd < 0 || bpf_map_lookup_elem(fd, &zero, &s))
 		rig_die("the recorded maps have no schema");
@@ -140,21 +382,21 @@ static struct bwl_schema schema_of(const struct rig *rig, const struct rig_opts 
 	return s;
 }
 
-static void load(struct rig *rig, const struct rig_opts *o)
+/* dir: where recorded maps are pinned, if there are any. */
+static void load(struct loaded *x, const char *dir, const struct rig_opts *o)
 {
 	char btf[32] = "";
 	LIBBPF_OPTS(bpf_object_open_opts, how,
 		    .btf_custom_path = o->realtime && !realtime_btf(btf) ? btf : NULL);
 	struct bwlimit_test *s = bwlimit_test__open_opts(&how);
-	struct bwl_schema schema = schema_of(rig, o);
+	struct bwl_schema schema = schema_of(dir, o);
 	struct bwl_kernel_has has;
-	uint32_t zero = 0;
 
 	if (!s || (o->realtime && !*btf))
 		rig_die("cannot open the test object");
 	if (bwl_pins_size(s->obj, &schema))
 		rig_die("the object lacks a map of the list");
-	if (o->maps && o->maps->use(rig->dir, s->obj))
+	if (o->maps && o->maps->use(dir, s->obj))
 		rig_die("the object does not take the recorded maps");
 	frags_set(s->obj, frags_taken());
 	/* With if_ids they need a module's kfuncs: tests/vm. */
@@ -177,7 +419,40 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	if (bwlimit_test__load(s))
 		rig_die("cannot load the test object: %s (root and kernel >= 5.12 are needed)",
 			strerror(errno));
+	x->opts = *o;
+	x->skel = s;
+	x->tagged = tagged__open_and_load();
+	if (!x->tagged)
+		rig_die("cannot load the tag-pushing program");
+}
+
+static void unload(struct loaded *x)
+{
+	tagged__destroy(x->tagged);
+	bwlimit_test__destroy(x->skel);
+	memset(x, 0, sizeof(*x));
+}
+
+static bool loads_the_same(const struct rig_opts *a, const struct rig_opts *b)
+{
+	return !a->maps && !b->maps && a->max_peers == b->max_peers &&
+	       a->max_extras == b->max_extras && a->max_windows == b->max_windows &&
+	       a->host_only == b->host_only && a->plain_tunnel == b->plain_tunnel &&
+	       a->generic == b->generic && a->realtime == b->realtime && a->records == b->records &&
+	       a->measures == b->measures;
+}
+
+static void make(struct rig *rig, const struct rig_opts *o)
+{
+	struct bwlimit_test *s;
+
+	if (kept.skel && (!loads_the_same(&kept.opts, o) || !empty_all(kept.skel->obj)))
+		unload(&kept);
+	if (!kept.skel)
+		load(&kept, rig->dir, o);
+	s = kept.skel;
 	rig->skel = s;
+	rig->tagged = kept.tagged;
 	rig->prog[RIG_HOST] = bpf_program__fd(s->progs.bwl_tc_host);
 	rig->prog[RIG_XDP] = bpf_program__fd(s->progs.bwl_xdp_host);
 	rig->prog[RIG_XDP_UPIN] = bpf_program__fd(s->progs.bwl_xdp_upin);
@@ -186,11 +461,6 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	rig->prog[RIG_TUNIN] = bpf_program__fd(s->progs.bwl_tc_tunin);
 	rig->prog[RIG_TUNOUT] = bpf_program__fd(s->progs.bwl_tc_tunout);
 	rig->prog[RIG_MGMT] = bpf_program__fd(s->progs.bwl_tc_mgmt);
-	if (!o->maps && bpf_map_update_elem(bpf_map__fd(s->maps.bwl_schema_v1), &zero, &schema, 0))
-		rig_die("cannot write the schema: %s", strerror(errno));
-	rig->tagged = tagged__open_and_load();
-	if (!rig->tagged)
-		rig_die("cannot load the tag-pushing program");
 }
 
 static void make_dir(struct rig *rig)
@@ -216,16 +486,21 @@ static void put_back(struct rig *rig, const struct rig_maps *m)
 
 static void pin(struct rig *rig)
 {
+	struct bwl_schema schema =
+		bwl_schema_new(bpf_map__max_entries(rig->skel->maps.bwl_gate_v1),
+			       bpf_map__max_entries(rig->skel->maps.bwl_extra_v1),
+			       bpf_map__max_entries(rig->skel->maps.bwl_window_v1));
+	uint32_t zero = 0;
 	char path[300];
-	int i, r;
+	int i, fd;
 
+	if (bpf_map_update_elem(bpf_map__fd(rig->skel->maps.bwl_schema_v1), &zero, &schema, 0))
+		rig_die("cannot write the schema: %s", strerror(errno));
 	for (i = 0; i < _BWL_PIN_MAX; i++) {
-		struct bpf_map *m = bpf_object__find_map_by_name(rig->skel->obj, bwl_pin_name(i));
-
+		fd = bpf_object__find_map_fd_by_name(rig->skel->obj, bwl_pin_name(i));
 		snprintf(path, sizeof(path), "%s/maps/%s", rig->dir, bwl_pin_name(i));
-		r = m ? bpf_map__pin(m, path) : -ENOENT;
-		if (r)
-			rig_die("cannot pin %s: %s", path, strerror(-r));
+		if (fd < 0 || bpf_obj_pin(fd, path))
+			rig_die("cannot pin %s: %s", path, strerror(errno));
 	}
 }
 
@@ -313,19 +588,23 @@ struct rig *rig_open(const struct rig_opts *o)
 
 	if (the_rig || !rig)
 		rig_die("one rig at a time");
-	libbpf_set_print(quiet);
-	frags_are_asked_for();
+	if (!o)
+		o = &defaults;
 	the_rig = rig;
 	rig->owner = getpid();
-	atexit(unpin);
-	signal(SIGINT, interrupted);
-	signal(SIGTERM, interrupted);
-	o = o ? o : &defaults;
-	make_ports(rig);
+	if (!ports[0]) {
+		libbpf_set_print(quiet);
+		frags_are_asked_for();
+		atexit(unpin);
+		signal(SIGINT, interrupted);
+		signal(SIGTERM, interrupted);
+		make_ports();
+	}
+	memcpy(rig->ifindex, ports, sizeof(ports));
 	make_dir(rig);
 	if (o->maps)
 		put_back(rig, o->maps);
-	load(rig, o);
+	make(rig, o);
 	rig_set_clock(o->maps ? rig_now() : 3600 * RIG_SECOND);
 	if (!o->maps)
 		pin(rig);
@@ -353,8 +632,6 @@ void rig_close(struct rig *rig)
 	if (rig->rec.word)
 		bwl_rec_close(&rig->rec);
 	unpin();
-	tagged__destroy(rig->tagged);
-	bwlimit_test__destroy(rig->skel);
 	free(rig->last);
 	free(rig->percpu);
 	free(rig);

@@ -2,7 +2,8 @@
 /*
  * The real programs under BPF_PROG_TEST_RUN, with a clock that the test sets. A rig is what
  * bwlimit-load makes, without attaching: maps pinned in a private directory, a private network
- * namespace with two host ports and two uplinks, no policy.
+ * namespace with two host ports and two uplinks, no policy. Programs, maps and namespace are those
+ * of the process's last rig if that loaded the same; its maps are then emptied.
  *
  * lib/ uses the same clock: this library has its own bwl_now_ns(). Any failure in here ends the
  * program with TAP's "Bail out!", after cleaning up.
@@ -129,6 +130,11 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 unsigned rig_send(struct rig *rig, const char *spec);
 /* Runs it many times, from any thread, without reading counters: returns the last action. */
 uint32_t rig_fire(struct rig *rig, const struct rig_packet *k, uint32_t repeat);
+/*
+ * While this is set, packets may be in flight when a policy is replaced, and its writer waits for
+ * them: to be set before another thread sends, or a child publishes while its parent sends.
+ */
+extern bool rig_others_send;
 
 /* Frames counted under a reason in a row (port, or BWL_MAX_PORTS + port) since rig_open(). */
 uint64_t rig_frames(struct rig *rig, unsigned row, unsigned reason);

@@ -40,6 +40,7 @@ static inline void hammers_start(const char *const *spec, int n)
 	int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), i;
 
 	stop_hammers = false;
+	rig_others_send = true;
 	nhammers = n;
 	for (i = 0; i < n; i++) {
 		hammers[i] = (struct hammer){ .k.spec = spec[i], .cpu = i % cpus };
@@ -56,6 +57,7 @@ static inline void hammers_stop(void)
 		pthread_join(hammers[i].thread, NULL);
 		runs += hammers[i].sent;
 	}
+	rig_others_send = false;
 }
 
 static inline uint64_t passed_bytes(void)
