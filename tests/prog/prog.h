@@ -72,6 +72,14 @@ static inline void stay_on_this_cpu(void)
 	stay_on_cpu(sched_getcpu());
 }
 
+/* All rounds, instead of a sample of them. */
+static inline bool bwl_long(void)
+{
+	const char *is = getenv("BWL_LONG");
+
+	return is && !strcmp(is, "1");
+}
+
 /* Names are state: every test has its own maps. */
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
