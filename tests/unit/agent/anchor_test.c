@@ -26,7 +26,7 @@
 #include "tpm/tpm.h"
 
 #define HOUR 3600000000000ULL
-#define PATIENCE_NS 60000000000ULL
+#define PATIENCE_NS 300000000000ULL
 
 static char base[64], dir[80], tcti[160];
 static pid_t swtpm;

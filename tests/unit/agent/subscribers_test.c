@@ -424,7 +424,7 @@ static int asks_as(uid_t uid, gid_t gid, gid_t other)
 		    send(fd, "{}\n", 3, MSG_NOSIGNAL) != 3)
 			_exit(2);
 		p = (struct pollfd){ .fd = fd, .events = POLLIN };
-		_exit(poll(&p, 1, 10000) == 1 && recv(fd, buf, sizeof(buf), 0) > 0 ? 0 : 1);
+		_exit(poll(&p, 1, 300000) == 1 && recv(fd, buf, sizeof(buf), 0) > 0 ? 0 : 1);
 	}
 	while (!waitpid(pid, &status, WNOHANG)) {
 		poll(NULL, 0, 1);

@@ -68,7 +68,7 @@ static int stop(void **state)
 	return unlink(path);
 }
 
-#define TRIES 60
+#define TRIES 300
 
 static unsigned take(struct asker *a, char **ret, size_t *ret_len)
 {
