@@ -312,7 +312,7 @@ static void a_kill_at_any_moment_leaves_the_old_policy_or_the_new(void **state)
 
 	(void)state;
 	srandom(1);
-	for (i = 0; i < 25; i++) {
+	for (i = 0; i < (bwl_long() ? 25 : 8); i++) {
 		uint32_t was = rig->pins->ctl->generation;
 
 		pid = fork();
