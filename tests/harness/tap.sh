@@ -43,11 +43,13 @@ command_not_found_handle() {
 	return 127
 }
 
-# Selects kills from a list: one of every STEP, starting at a position that differs from run to run.
-# KILL_SEED=N repeats a run's choice, KILL_ALL=1 makes all of them.
+# Selects kills from a list: one of every STEP, starting at a position that differs from run to run, and of a shorter list
+# one. KILL_SEED=N repeats a run's choice; KILL_ALL=1, or BWL_LONG=1 as in ./run-tests --all, makes all of them.
 KILL_SEED=${KILL_SEED:-$RANDOM}
+KILL_ALL=${KILL_ALL:-${BWL_LONG:-0}}
 kills_drawn() { # step
-	awk -v step="$1" -v seed="$KILL_SEED" -v all="${KILL_ALL:-0}" 'all || NR % step == seed % step'
+	awk -v step="$1" -v seed="$KILL_SEED" -v all="$KILL_ALL" '{ line[NR] = $0 }
+		END { if (step > NR) step = NR; for (n = 1; n <= NR; n++) if (all || n % step == seed % step) print line[n] }'
 }
 # Kills the command at the entry of the Nth call of one kind, which is then not executed. Returns true if it was killed
 # there. KILL_IN is put before strace: where it runs. It uses a subshell, because bash reports the death of a child on
