@@ -5,6 +5,7 @@
 # records that a host caused (or, in a log without either, its oldest file, with a record about it).
 #
 # The kill comes at the entry of a call, which is then not executed; the next number is the state right after it.
+# One call in eight is drawn; KILL_ALL=1, or BWL_LONG=1, takes all.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-prune-$$
@@ -43,11 +44,16 @@ prepare() { # every pattern
 	rm -rf "$log"
 	"$CTL" audit init --dir "$log" --origin bwlimit/test >"$LAB_TMP/pub" || return
 	first=0
-	for ((next = 0; next < 1000; next++)); do
+	local step=10 # then one by one through the ten that have pruned
+	for ((next = 0; next < 1000; next += step)); do
 		rm -rf "$LAB_TMP/before"
 		cp -a "$log" "$LAB_TMP/before"
-		"$MIX" "$log" $next $((next + 1)) "$1" || return
-		! gone "$2" || return 0
+		"$MIX" "$log" $next $((next + step)) "$1" || return
+		if gone "$2"; then
+			[[ $step -gt 1 ]] || return 0
+			restore
+			step=1 next=$((next - 1))
+		fi
 	done
 	return 1
 }
@@ -93,25 +99,24 @@ kill_everywhere() { # sentence every pattern
 	strace -f -qq -e trace=$CALLS -o "$LAB_TMP/trace" "$MIX" "$log" $next $((next + 1)) "$every" ||
 		nok "it runs under strace"
 	judge "not killed"
-	for call in ${CALLS//,/ }; do
-		all=$(grep -cE "^[0-9]+ +$call\(" "$LAB_TMP/trace")
-		for ((n = 1; n <= all; n++)); do
-			restore
-			if run_killed "$call" $n; then points=$((points + 1)); else wrong "$call $n: not killed"; fi
-			judge "killed at $call $n"
-			"$MIX" "$log" $next $((next + 1)) "$every" 2>"$LAB_TMP/err" || wrong "$call $n: no next record"
-			judge "the record after $call $n"
-			[[ -z $(find "$log" -name "torn-*") ]] || wrong "$call $n: torn"
-			# it continues, and at its next file is below its size again
-			"$MIX" "$log" $((next + 1)) $((next + 20)) "$every" 2>"$LAB_TMP/err" || wrong "$call $n: it does not go on"
-			gone "$3" || wrong "$call $n: it prunes no more"
-			[[ -z $(left) ]] || wrong "$call $n: left behind: $(left)"
-			ctl audit verify --json --key "$LAB_TMP/pub" --dir "$log" >"$LAB_TMP/verified" || wrong "$call $n: later it does not verify"
-		done
-	done
-	note "$points kills, $next records, $may may be lost"
+	sed -nE 's/^[0-9]+ +([a-z0-9]+)\(.*/\1/p' "$LAB_TMP/trace" | awk '{ print $1, ++n[$1] }' >"$LAB_TMP/calls"
+	all=$(wc -l <"$LAB_TMP/calls")
+	while read -r call n; do
+		restore
+		if run_killed "$call" "$n"; then points=$((points + 1)); else wrong "$call $n: not killed"; fi
+		judge "killed at $call $n"
+		"$MIX" "$log" $next $((next + 1)) "$every" 2>"$LAB_TMP/err" || wrong "$call $n: no next record"
+		judge "the record after $call $n"
+		[[ -z $(find "$log" -name "torn-*") ]] || wrong "$call $n: torn"
+		# it continues, and at its next file is below its size again
+		"$MIX" "$log" $((next + 1)) $((next + 20)) "$every" 2>"$LAB_TMP/err" || wrong "$call $n: it does not go on"
+		gone "$3" || wrong "$call $n: it prunes no more"
+		[[ -z $(left) ]] || wrong "$call $n: left behind: $(left)"
+		ctl audit verify --json --key "$LAB_TMP/pub" --dir "$log" >"$LAB_TMP/verified" || wrong "$call $n: later it does not verify"
+	done < <(kills_drawn 8 <"$LAB_TMP/calls")
+	note "$points kills of $all (KILL_SEED=$KILL_SEED), $next records, $may may be lost"
 	check "$1" test $bad -eq 0
-	check "$1: there were calls to kill at" test $points -ge 20
+	check "$1: there were calls to kill at" test "$all" -ge 20 -a $points -ge 2
 }
 kill_everywhere "lines of junk go, and nothing else, whenever it is killed" 10 jsonl
 kill_everywhere "what else a host caused goes, and nothing else, whenever it is killed" 10 hashes
