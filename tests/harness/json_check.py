@@ -4,6 +4,7 @@
 
   json_check.py [--lines] SCHEMAS [KIND]   standard input is one document (--lines: one per line),
                                            by its own kind's schema, and of KIND if given
+  json_check.py --each SCHEMAS             standard input is lines of "KIND FILE": for each a line, ok or what is wrong
   json_check.py --docs SOURCE              the schemas themselves, docs/json.md, and that the
                                            programs' lists of kinds and checks are in both
 """
@@ -20,15 +21,29 @@ def read(path):
         return f.read()
 
 
+class Kinds(dict):
+    """Each kind's schema with its fields inlined, so that nothing has to be looked up elsewhere; read when it is asked for."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = folder
+        self.fields = json.loads(read(os.path.join(folder, "fields.json")))["$defs"]
+        self.names = sorted(n[: -len(".json")] for n in os.listdir(folder) if n != "fields.json")
+
+    def __contains__(self, kind):
+        return kind in self.names
+
+    def __missing__(self, kind):
+        text = read(os.path.join(self.folder, kind + ".json")).replace("fields.json#/$defs/", "#/$defs/")
+        self[kind] = dict(json.loads(text), **{"$defs": self.fields})
+        return self[kind]
+
+
 def load(folder):
-    """Each kind's schema with its fields inlined, so that nothing has to be looked up elsewhere."""
-    fields = json.loads(read(os.path.join(folder, "fields.json")))["$defs"]
-    kinds = {}
-    for name in sorted(os.listdir(folder)):
-        if name != "fields.json":
-            text = read(os.path.join(folder, name)).replace("fields.json#/$defs/", "#/$defs/")
-            kinds[name[: -len(".json")]] = dict(json.loads(text), **{"$defs": fields})
-    return fields, kinds
+    kinds = Kinds(folder)
+    for name in kinds.names:
+        kinds[name]
+    return kinds.fields, kinds
 
 
 def wrong(kinds, doc, kind):
@@ -44,7 +59,7 @@ def wrong(kinds, doc, kind):
 
 
 def judge(folder, lines, kind):
-    _, kinds = load(folder)
+    kinds = Kinds(folder)
     text = sys.stdin.read()
     docs = [json.loads(x) for x in text.splitlines() if x] if lines else [json.loads(text)]
     if not docs:
@@ -55,6 +70,17 @@ def judge(folder, lines, kind):
             sys.exit(why)
     if lines and kind and not any(d["kind"] == kind for d in docs):
         sys.exit(f"no line is of kind {kind}")
+
+
+def each(folder):
+    kinds = Kinds(folder)
+    for line in sys.stdin:
+        kind, path = line.rstrip("\n").split(" ", 1)
+        try:
+            why = wrong(kinds, json.loads(read(path)), kind)
+        except ValueError as e:
+            why = str(e)
+        print(" ".join(why.split()) if why else "ok", flush=True)
 
 
 def types(schema, fields):
@@ -146,6 +172,9 @@ def main():
     args = sys.argv[1:]
     if len(args) == 2 and args[0] == "--docs":
         docs(args[1])
+        return
+    if len(args) == 2 and args[0] == "--each":
+        each(args[1])
         return
     lines = args[:1] == ["--lines"]
     args = args[lines:]
