@@ -4,49 +4,16 @@
 # serve their tray's numbers, each in a namespace; bwlimitd is replaced by tests/harness/fake_numbers.py.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-build=${BWL_BUILD:-${here%/*/*}/build/release}
 # shellcheck source=../harness/tap.sh
 . "$here/../harness/tap.sh"
-[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
-	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
-ETCD_DIR=$(mktemp -d) PREFIX=/bwl/v1 ETCD_N=1
-LAB_TMP=$ETCD_DIR
-# shellcheck source=../harness/etcd.sh
-. "$here/../harness/etcd.sh"
-# shellcheck source=../harness/documents.sh
-. "$here/../harness/documents.sh"
-pki=$ETCD_DIR/pki desk=$ETCD_DIR/desk AT=10.77.1.1:7444
-mkdir "$desk"
-declare -A ours=()
-tray_ns() { echo "bwl-numbers-$$-$1"; }
-finish() {
-	local i
-	kill "${ours[@]}"
-	wait "${ours[@]}"
-	for i in 1 2 3; do ip netns del "$(tray_ns "$i")"; done
-	etcd_down
-	rm -rf "$ETCD_DIR"
-} 2>/dev/null
-trap finish EXIT
-CTL=$build/ctl/bwlimit-ctl
-fleet() { in_net "$CTL" --fleet "$@" --conf "$desk/fleet.conf"; }
+# shellcheck source=../harness/desk.sh
+. "$here/../harness/desk.sh"
+AT=10.77.1.1:7444
 answer() { fleet "$@" --json >"$ETCD_DIR/said" 2>"$ETCD_DIR/err"; }
 says() { jq -e "$1" "$ETCD_DIR/said" >/dev/null || { note "$(head -c 400 "$ETCD_DIR/said" "$ETCD_DIR/err")"; return 1; }; }
 is() { answer "${@:2}" && says "$1"; } # jq's condition, command…
 schema() { ! can_judge || judge "$1" <"$ETCD_DIR/said"; }
 
-tray_net() {
-	local ns
-	ns=$(tray_ns "$1")
-	ip netns add "$ns" && ip -n "$ns" link set lo up
-	ip -n "$(etcd_ns net)" link add "tray$1" type veth peer name eth0 netns "$ns"
-	ip -n "$(etcd_ns net)" addr add "10.78.$1.1/24" dev "tray$1"
-	ip -n "$(etcd_ns net)" link set "tray$1" up
-	ip -n "$ns" addr add "10.78.$1.2/24" dev eth0
-	ip -n "$ns" link set eth0 up
-	ip -n "$ns" route add default via "10.78.$1.1"
-	ip -n "$(etcd_ns 1)" route replace 10.78.0.0/16 via 10.77.1.1
-}
 numbers() { # tray: what its bwlimitd would say
 	local at=$ETCD_DIR/tray-$1
 	mkdir -p "$at"
@@ -65,32 +32,15 @@ policy() { # rate
 }
 tray_start() { # tray
 	local at=$ETCD_DIR/tray-$1
-	[[ -z ${ours[agent$1]:-} ]] || { kill "${ours[agent$1]}" && wait "${ours[agent$1]}"; } 2>/dev/null
+	[[ -z ${ours[agent$1]:-} ]] || stop "agent$1"
 	"$here/../harness/fake_numbers.py" "$at.sock" "$at" >"$at.out" 2>&1 &
 	ours[agent$1]=$!
 	await 5 grep -q ready "$at.out"
-	nsenter --net="/run/netns/$(tray_ns "$1")" "$build/sync/bwlimit-sync" --servers "$(etcd_url 1)" --tray "tray-$1" \
-		--ca "$pki/ca.pem" --cert "$pki/tray-$1.pem" --key "$pki/tray-$1.key" --agent "$ETCD_DIR/none" \
-		--serve "10.78.$1.2:7443" --commands "$at.sock" --accept-etcd-holes >"$at.sync" 2>&1 &
-	ours[sync$1]=$!
-}
-people() {
-	local k
-	for k in alice bob online; do "$CTL" key new "$desk/$k.pem" >/dev/null || return; done
-	key_of() { "$CTL" --json key show "$desk/$1.pem" | jq -r ".$2"; }
-	entry() { printf '"%s": {"public": "%s", "owner": "%s"}' "$(key_of "$1" key_id)" "$(key_of "$1" raw_public_key)" "$1"; }
-	cat >"$desk/root.json" <<-END
-		{ "keys": { $(entry alice), $(entry bob), $(entry online) },
-		  "roles": { "root": { "threshold": 2, "keys": ["$(key_of alice key_id)", "$(key_of bob key_id)"] },
-		    "policy": { "threshold": 2, "keys": ["$(key_of alice key_id)", "$(key_of bob key_id)"] },
-		    "online": { "threshold": 1, "keys": ["$(key_of online key_id)"] } } }
-	END
-	"$CTL" policy sign "$desk/root.json" --key "$desk/alice.pem" --type root --fleet hall --name root --number 1 \
-		--for 365d --out "$desk/root" >/dev/null && "$CTL" policy sign "$desk/root" --key "$desk/bob.pem" >/dev/null
+	sync_start "$1" --agent "$ETCD_DIR/none" --serve "10.78.$1.2:7443" --commands "$at.sock"
 }
 up() {
 	local i
-	etcd_up && etcd_auth && people || return
+	etcd_up && etcd_auth && desk_people || return
 	for i in 1 2 3; do
 		policy "${i}mbit" >"$desk/p$i.yaml"
 		numbers "$i" && etcd_tray "tray-$i" && tray_net "$i" || return
@@ -106,8 +56,8 @@ check "control: a store, three trays' numbers, a root" up
 # One tray has a label.
 enrolment() {
 	jq -n --arg r "$("$CTL" --json policy verify "$desk/root" | jq -r .digest)" '{tray: "tray-1", root: $r, labels: ["rack=1"]}' >"$desk/enrolment.json"
-	"$CTL" policy sign "$desk/enrolment.json" --key "$desk/alice.pem" --type enrolment --fleet hall --audience tray:tray-1 \
-		--name tray-1 --number 1 --for 365d --out "$desk/enrolment" >"$ETCD_DIR/out" 2>&1 &&
+	sign "$desk/enrolment.json" alice --type enrolment --fleet hall --audience tray:tray-1 \
+		--name tray-1 --number 1 --for 365d --out "$desk/enrolment" 2>"$ETCD_DIR/out" &&
 		etcdctl_as root put "$PREFIX/node/tray-1/in/doc/enrolment/tray-1" <"$desk/enrolment" >/dev/null
 }
 check "control: a label of one of them" eval 'enrolment || { note "$(cat "$ETCD_DIR/out")"; false; }'
@@ -118,13 +68,12 @@ etcdctl_as root put "$PREFIX/node/tray-3/out/alive" x >/dev/null
 etcdctl_as root put "$PREFIX/node/tray-3/out/at" 10.78.1.2:7443 >/dev/null
 controller_start() {
 	nsenter --net="/run/netns/$(etcd_ns net)" "$build/fleet/controller/bwlimit-controller" --servers "$(etcd_url 1)" \
-		--name one --root "$desk/root" --online-key "$desk/online.pem" --ca "$pki/ca.pem" --cert "$pki/controller.pem" \
+		--name one --root "$desk/root" --online-key "$desk/controller.pem" --ca "$pki/ca.pem" --cert "$pki/controller.pem" \
 		--key "$pki/controller.key" --trust-clock --accept-etcd-holes --serve $AT "$@" >"$ETCD_DIR/controller" 2>&1 &
 	ours[controller]=$!
 }
 controller_start
-printf '%s\n' "ca = $pki/ca.pem" "cert = $pki/people.pem" "key = $pki/people.key" "controller = https://$AT" \
-	"servers = $(etcd_url 1)" "fleet = hall" "root = $desk/root" "accept-etcd-holes = yes" >"$desk/fleet.conf"
+desk_conf "cert = $pki/people.pem" "key = $pki/people.key" "controller = https://$AT" "fleet = hall" "root = $desk/root"
 
 note "Of those who answer"
 two() { is '[.trays[] | select(.heard_ago_s)] | length == 2' status; }

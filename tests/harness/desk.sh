@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash disable=SC2034 # scripts that source this use its variables
+# The desk of a fleet: a real etcd of one member, three trays, each in its own namespace with a cable to `net`, and the
+# people of the fleet's root. Source it after tap.sh; it sources etcd.sh and documents.sh, and removes everything at exit.
+
+desk_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=${BWL_BUILD:-$desk_here/../../build/release}
+[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
+	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
+ETCD_DIR=$(mktemp -d) PREFIX=/bwl/v1 ETCD_N=1
+LAB_TMP=$ETCD_DIR
+# shellcheck source=etcd.sh
+. "$desk_here/etcd.sh"
+# shellcheck source=documents.sh
+. "$desk_here/documents.sh"
+pki=$ETCD_DIR/pki desk=$ETCD_DIR/desk CTL=$build/ctl/bwlimit-ctl
+mkdir "$desk"
+declare -A ours=() # processes, by name
+tray_ns() { echo "bwl-desk-$$-$1"; }
+desk_down() {
+	local i
+	kill "${ours[@]}"
+	wait "${ours[@]}"
+	for i in 1 2 3; do ip netns del "$(tray_ns "$i")"; done
+	etcd_down
+	rm -rf "$ETCD_DIR"
+} 2>/dev/null
+trap desk_down EXIT
+
+ctl() { in_net "$CTL" "$@"; }
+fleet() { ctl --fleet "$@" --conf "$desk/fleet.conf"; }
+desk_conf() { # line…
+	printf '%s\n' "# the fleet" "servers = $(etcd_url 1)" "ca = $pki/ca.pem" "accept-etcd-holes = yes" "$@" >"$desk/fleet.conf"
+}
+tray_net() { # tray: a cable to `net`, where the store's cables are
+	local ns
+	ns=$(tray_ns "$1")
+	ip netns add "$ns" && ip -n "$ns" link set lo up
+	ip -n "$(etcd_ns net)" link add "tray$1" type veth peer name eth0 netns "$ns"
+	ip -n "$(etcd_ns net)" addr add "10.78.$1.1/24" dev "tray$1"
+	ip -n "$(etcd_ns net)" link set "tray$1" up
+	ip -n "$ns" addr add "10.78.$1.2/24" dev eth0
+	ip -n "$ns" link set eth0 up
+	ip -n "$ns" route add default via "10.78.$1.1"
+	ip -n "$(etcd_ns 1)" route replace 10.78.0.0/16 via 10.77.1.1
+}
+stop() { # name
+	kill "${ours[$1]}" && wait "${ours[$1]}"
+	unset "ours[$1]"
+} 2>/dev/null
+sync_start() { # tray option…
+	[[ -z ${ours[sync$1]:-} ]] || stop "sync$1"
+	nsenter --net="/run/netns/$(tray_ns "$1")" "$build/sync/bwlimit-sync" --servers "$(etcd_url 1)" --tray "tray-$1" \
+		--ca "$pki/ca.pem" --cert "$pki/tray-$1.pem" --key "$pki/tray-$1.key" --accept-etcd-holes "${@:2}" \
+		>"$ETCD_DIR/tray-$1.sync" 2>&1 &
+	ours[sync$1]=$!
+}
+
+# alice and bob are root and policy, two of two; a controller's key is online. Others have a key, and no role.
+key_of() { "$CTL" --json key show "$desk/$1.pem" | jq -r ".$2"; }
+entry() { printf '"%s": {"public": "%s", "owner": "%s"}' "$(key_of "$1" key_id)" "$(key_of "$1" raw_public_key)" "$1"; }
+sign() { # file key option…
+	"$CTL" policy sign "$1" --key "$desk/$2.pem" "${@:3}" >/dev/null
+}
+desk_people() { # other…
+	local k ids
+	for k in alice bob controller "$@"; do "$CTL" key new "$desk/$k.pem" >/dev/null || return; done
+	ids=$(printf '"%s", "%s"' "$(key_of alice key_id)" "$(key_of bob key_id)")
+	cat >"$desk/root.json" <<-END
+		{ "keys": { $(entry alice), $(entry bob), $(entry controller) },
+		  "roles": { "root": { "threshold": 2, "keys": [$ids] }, "policy": { "threshold": 2, "keys": [$ids] },
+		    "online": { "threshold": 1, "keys": ["$(key_of controller key_id)"] } } }
+	END
+	sign "$desk/root.json" alice --type root --fleet hall --name root --number 1 --for 365d --out "$desk/root" &&
+		sign "$desk/root" bob
+}
