@@ -42,9 +42,7 @@ all_recorded() {
 	[[ $(cat "$FLOWS"/*.jsonl | jq -s '[.[] | select(.kind == "flow" and .ip_protocol == 1) | .frames] | add') -ge 60 ]]
 }
 lab_wait_for 20 all_recorded
-# As they are now; nothing is added any more.
-sleep 2
-lab_stop "$agent"
+lab_stop "$agent" # it writes what is left: nothing is added any more
 files() { find "$FLOWS" -name "0*.jsonl" | wc -l; }
 note "$(files) intervals, $(cat "$FLOWS"/*.jsonl | wc -l) lines"
 
@@ -178,8 +176,7 @@ lab_wait_for 10 in_ns d1 sh -c "ss -Hlun 'sport = :9995' | grep -q ."
 check "UDP to nfcapd" export_to udp udp:127.0.0.1:9995 --once
 all_read() { [[ $(in_ns d1 ss -Hlun "sport = :9995" | awk '{ print $2 }') == 0 ]]; }
 lab_wait_for 10 all_read
-sleep 1
-lab_stop "$nfcapd"
+lab_stop "$nfcapd" # it writes what it has read
 # It knows neither our elements nor layer 2: bytes of IP.
 by_nfdump() { nfdump -R "$LAB_TMP/nf" -o json 2>/dev/null | jq -c 'group_by([.proto, .src4_addr, .src6_addr, .dst4_addr, .dst6_addr, .src_port, .dst_port]) |
 	map(.[0] as $x | [$x.proto, $x.src4_addr // $x.src6_addr // "", $x.dst4_addr // $x.dst6_addr // "", (if $x.proto == 6 or $x.proto == 17 then $x.src_port, $x.dst_port else 0, 0 end),

@@ -72,11 +72,12 @@ all_closed() { # both ends of TCP: what they say later is in the records alone
 	! in_ns d1 ss -Htan 'sport = :5201' | grep_all -vE '^(LISTEN|TIME-WAIT)' && ! in_host ss -Htan 'dport = :5201' | grep_all -v '^TIME-WAIT'
 }
 lab_wait_for 10 all_closed
-sleep 1
+in_host ping -q -c 1 "$(lab_dest4 1)" >/dev/null 2>&1 # behind all others
+has_last() { tshark -r "$LAB_TMP/sink.pcapng" -Y icmp 2>/dev/null | grep_all "Echo (ping) reply"; }
+check "control: the last packet is in the file" lab_wait_for 10 has_last
 kill -TERM "$tap"
 check "told to end it ends well" wait "$tap"
-sleep 2
-lab_stop "$agent"
+lab_stop "$agent" # which writes its last interval
 lab_stop "$server"
 
 frames_of() { tshark -r "$LAB_TMP/sink.pcapng" -T fields -e frame.cap_len -e frame.len -e frame.interface_name -e frame.packet_flags_direction -Y "$1" 2>/dev/null; }
