@@ -5,10 +5,13 @@
 #
 # First each closure separately, judged by the maps and by marked packets at the receiver, in both families,
 # with a granted peer as the control. Then revoke, grant and attach are killed at system calls: KILLS of each by
-# sample (default 4), KILL_ALL=1 at every one, which takes an hour. Then reboots at random moments of random
-# commands, some with an attach that is also killed: never more open than before, and what a tool had
-# acknowledged holds. REBOOT_ONLY=1 REBOOTS=200 is the long run (default 5). REBOOT_SEED repeats what was drawn.
+# sample (default 2, with BWL_LONG=1 30), KILL_ALL=1 at every one, which takes an hour. Then reboots at random moments of
+# random commands, some with an attach that is also killed: never more open than before, and what a tool had
+# acknowledged holds: REBOOTS of them (default 2, with BWL_LONG=1 50). REBOOT_ONLY=1 REBOOTS=200 is the longest run.
+# REBOOT_SEED repeats what was drawn.
 set -uo pipefail
+if [[ ${BWL_LONG:-0} -eq 1 ]]; then : "${KILLS:=30}" "${REBOOTS:=50}"; fi
+KILLS=${KILLS:-2} REBOOTS=${REBOOTS:-2} KILL_ALL=${KILL_ALL:-0}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-boot-$$ LAB_DESTS=2
 # shellcheck source=../harness/tap.sh
@@ -187,15 +190,15 @@ points() { # command…: "call number" lines
 	local all=$LAB_TMP/points draw=$RANDOM # not in a subshell, which has a RANDOM of its own
 	in_dpu strace -f -qq -o "$LAB_TMP/strace" -e trace="/^($CALLS)\$" "$@" >/dev/null 2>&1
 	sed -nE "s/^[0-9]+ +($CALLS)\(.*/\1/p" "$LAB_TMP/strace" | awk '{ print $1, ++n[$1] }' >"$all"
-	if [[ ${KILL_ALL:-0} -eq 1 ]]; then
+	if [[ $KILL_ALL -eq 1 ]]; then
 		cat "$all"
 		return
 	fi
 	{
 		grep -Ev '^(openat|bpf) ' "$all" | awk -v seed="$draw" 'BEGIN { srand(seed) } { print rand(), $0 }' |
-			sort -n | head -n $((${KILLS:-4} / 2))
+			sort -n | head -n $((KILLS / 2))
 		awk -v seed="$draw" 'BEGIN { srand(seed) } { print rand(), $0 }' "$all" | sort -n |
-			head -n $((${KILLS:-4} - ${KILLS:-4} / 2))
+			head -n $((KILLS - KILLS / 2))
 	} | cut -d' ' -f2- | sort -u
 }
 killed() { # sentence, states that d1 may have then, how it is made ready, command…
@@ -218,7 +221,7 @@ killed() { # sentence, states that d1 may have then, how it is made ready, comma
 	done <"$LAB_TMP/drawn"
 	note "${1##*/} $(wc -l <"$LAB_TMP/points") calls, $done_n kills, $bad bad, $SECONDS s"
 	check "$sentence" [ $bad -eq 0 ]
-	check "$sentence: there were calls to kill at" [ $done_n -ge 2 ]
+	check "$sentence: there were calls to kill at" [ $done_n -ge 1 ]
 }
 granted() { ctl grant d1 reason reset; }
 revoked() { ctl revoke d1; }
@@ -299,7 +302,7 @@ boots_cut() {
 			{ note "reboot $i: attach killed, and d$q passes"; bad=$((bad + 1)); }
 	done
 }
-for ((i = 0; i < ${REBOOTS:-5}; i++)); do
+for ((i = 0; i < REBOOTS; i++)); do
 	[[ $((RANDOM % 3)) -ne 0 ]] || agent
 	for ((k = 0; k <= RANDOM % 3; k++)); do
 		what=${commands[RANDOM % ${#commands[@]}]}
@@ -346,6 +349,6 @@ for ((i = 0; i < ${REBOOTS:-5}; i++)); do
 		fi
 	done
 done
-note "${REBOOTS:-5} reboots, $boots attaches killed before, $acked commands acknowledged, $killed_n not; $bad bad, $SECONDS s"
+note "$REBOOTS reboots, $boots attaches killed before, $acked commands acknowledged, $killed_n not; $bad bad, $SECONDS s"
 check "reboots at random moments: never more open than before" [ $bad -eq 0 ]
 done_testing
