@@ -259,7 +259,7 @@ stop sync3
 others_have() { ends 3 'tray-3 +silent' revoke --all y --timeout 3s && grep -q '2 of 3 trays have it' "$ETCD_DIR/said"; }
 check "a tray that cannot be reached: exit code 3, and the others have it" await 60 others_have
 silent_one() { fleet revoke --all z --key "$desk/alice.pem" --timeout 3s --json >"$ETCD_DIR/said"; [[ $(value ".silent_count") == 1 ]]; }
-check "as JSON it is said until when it holds what it has, and its schema's" eval 'await 60 silent_one; judge --lines fleet-order <"$ETCD_DIR/said"'
+check "as JSON it is said until when it holds what it has, and its schema's" eval 'await 60 silent_one && judge --lines fleet-order <"$ETCD_DIR/said"'
 tray_start 3
 check "back, it has what it missed" await 15 eval '[[ $(ls "$ETCD_DIR"/tray-3/*-revocation-* | wc -l) -ge 3 ]]'
 
