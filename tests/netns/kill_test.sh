@@ -6,11 +6,13 @@
 #
 # strace numbers the calls of one kind; a first run shows which numbers matter. The kill comes at the entry, so the
 # call is not executed; the next number is the state right after it. Of bwlimit-load's calls, those after which a kill leaves
-# no trace in the kernel (maps and programs that nothing pins yet), and the many similar ones, are sampled. Of what is left
-# one in so many is drawn: in each attach the verifier takes a second or two. KILL_ALL=1, or BWL_LONG=1, takes all.
+# no trace in the kernel (maps and programs that nothing pins yet), and the many similar ones, are sampled; with KILL_ALL=1
+# they are not, which takes two hours. Of what is left one in so many is drawn: in each attach the verifier takes a second or
+# two. BWL_LONG=1 takes all of that, in half an hour.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-kill-$$ LAB_DESTS=1
+similar=${KILL_ALL:-0}
 # shellcheck source=../harness/tap.sh
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
@@ -51,7 +53,7 @@ used() { in_dpu "$CTL" peer show d1 --json | jq .left.used_bytes; }
 
 # Lines "call number": at which to kill.
 load_points() { # trace
-	awk -v all="${KILL_ALL:-0}" '
+	awk -v all="$similar" '
 		function take(every) { return all || seen[what]++ % every == 0 }
 		{ sub(/^[0-9]+ +/, ""); kind = what = substr($0, 1, index($0, "(") - 1); n = ++count[kind] }
 		kind == "bpf" {
