@@ -302,9 +302,9 @@ lab_iperf_server() { # namespace port command-prefix…
 		echo "# iperf3 server in $ns did not start"
 }
 
-# Attaches bwlimit in the lab's DPU, on all its ports. LAB_XDP: the form of XDP (the best).
+# Attaches bwlimit in the lab's DPU, on all its ports. LAB_XDP: the form of XDP (the best). LAB_PEERS: for so many peers (65536).
 lab_attach() {
-	local i ports=(${LAB_XDP:+--xdp "$LAB_XDP"})
+	local i ports=(${LAB_XDP:+--xdp "$LAB_XDP"} ${LAB_PEERS:+--max-peers "$LAB_PEERS"})
 	for ((i = 0; i < LAB_HOSTS; i++)); do ports+=(--host "hpf$i"); done
 	for ((i = 0; i < LAB_UPLINKS; i++)); do ports+=(--uplink "p$i"); done
 	in_dpu "$LOAD" attach --drill --fresh-volume "${ports[@]}" >"$LAB_TMP/attach" 2>&1 && return

@@ -7,7 +7,7 @@ if [[ ! -v CHECK_UNSHARED ]]; then
 	CHECK_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
-LAB=bwl-chk-$$ LAB_DESTS=2
+LAB=bwl-chk-$$ LAB_DESTS=2 LAB_PEERS=64
 # shellcheck source=../harness/tap.sh
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
