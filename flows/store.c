@@ -112,18 +112,15 @@ static int look(struct flows_store *s, struct bwl_err *e)
 /* Readers of the history also read this: it has the same group. */
 static int make(struct flows_store *s, struct bwl_err *e)
 {
-	gid_t readers;
+	int r;
 
 	if (mkdir(s->path, 0700) && errno != EEXIST)
 		return bwl_fail(e, errno, "cannot make %s: %s", s->path, strerror(errno));
 	s->dir = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (s->dir < 0)
 		return bwl_fail(e, errno, "cannot open %s: %s", s->path, strerror(errno));
-	if (bwl_group_id(BWL_GROUP_READ, &readers) &&
-	    (fchown(s->dir, (uid_t)-1, readers) || fchmod(s->dir, 0750)))
-		return bwl_fail(e, errno, "cannot give %s to a group: %s", s->path,
-				strerror(errno));
-	return 0;
+	r = bwl_group_give(s->dir, BWL_GROUP_READ, 0750);
+	return r ? bwl_fail(e, -r, "cannot give %s to a group: %s", s->path, strerror(-r)) : 0;
 }
 
 int flows_store_open(const char *state_dir, uint64_t most_bytes, struct flows_store **ret,
@@ -184,16 +181,11 @@ void flows_store_lost(const struct flows_store *s, uint64_t *ret_thinned, uint64
 /* Readable before it gets its name, so that no reader finds a file that cannot be opened. */
 static int open_new(const struct flows_store *s, const char *name, int *ret)
 {
-	gid_t readers;
-
 	unlinkat(s->dir, name, 0);
 	*ret = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (*ret < 0)
 		return -errno;
-	return bwl_group_id(BWL_GROUP_READ, &readers) &&
-			       (fchown(*ret, (uid_t)-1, readers) || fchmod(*ret, 0640))
-		       ? -errno
-		       : 0;
+	return bwl_group_give(*ret, BWL_GROUP_READ, 0640);
 }
 
 static int write_fresh(struct flows_store *s, const char *text, size_t len, uint64_t *ret)

@@ -112,10 +112,9 @@ static int open_db(struct hist_db *h, const char *path, struct bwl_err *e)
 static void share(const char *path)
 {
 	BWL_AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	gid_t gid;
 
-	if (fd >= 0 && bwl_group_id(BWL_GROUP_READ, &gid) && !fchown(fd, (uid_t)-1, gid))
-		fchmod(fd, 0640);
+	if (fd >= 0)
+		bwl_group_give(fd, BWL_GROUP_READ, 0640);
 }
 
 static int open_one(const char *path, uint64_t max_bytes, struct hist_db **ret, struct bwl_err *e)

@@ -13,22 +13,21 @@
 
 #define PATH 300
 
+static int give(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
+{
+	int r = bwl_group_give_path(path, gid, mode);
+
+	return r ? bwl_fail(e, -r, "cannot set the group of %s: %s", path, strerror(-r)) : 0;
+}
+
 /*
  * Creates it if missing. Users outside the groups may traverse it if others must, but see nothing.
  */
 static int give_dir(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
 {
-	if ((mkdir(path, 0700) && errno != EEXIST) || chown(path, (uid_t)-1, gid) ||
-	    chmod(path, mode))
-		return bwl_fail(e, errno, "cannot set the group of %s: %s", path, strerror(errno));
-	return 0;
-}
-
-static int give(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
-{
-	if (chown(path, (uid_t)-1, gid) || chmod(path, mode))
-		return bwl_fail(e, errno, "cannot set the group of %s: %s", path, strerror(errno));
-	return 0;
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
+	return give(path, gid, mode, e);
 }
 
 static int inner(const struct bwl_pins *p, struct bwl_err *e)

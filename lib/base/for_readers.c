@@ -18,16 +18,14 @@
 static int write_new(const char *path, const char *text)
 {
 	BWL_AUTO_CLOSE int fd = -1;
-	gid_t readers;
+	int r;
 
 	unlink(path); /* left by a killed process */
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	if (bwl_group_id(BWL_GROUP_READ, &readers) &&
-	    (fchown(fd, (uid_t)-1, readers) || fchmod(fd, 0640)))
-		return -errno;
-	return bwl_bytes_write(fd, text, strlen(text));
+	r = bwl_group_give(fd, BWL_GROUP_READ, 0640);
+	return r ? r : bwl_bytes_write(fd, text, strlen(text));
 }
 
 int bwl_for_readers_put(const char *path, const char *text, struct bwl_err *e)

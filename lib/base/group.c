@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See bwl/group.h. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "bwl/cleanup.h"
+#include "bwl/err.h"
 #include "bwl/group.h"
 
 /*
@@ -33,6 +36,36 @@ bool bwl_group_id(const char *name, gid_t *ret)
 	if (f)
 		fclose(f);
 	return found;
+}
+
+static int kept(const char *name)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	if (errno != EPERM)
+		return -errno;
+	if (!atomic_flag_test_and_set(&told))
+		bwl_warn(
+			"not a member of group %s: that group cannot read what this process writes",
+			name);
+	return 0;
+}
+
+int bwl_group_give(int fd, const char *name, mode_t mode)
+{
+	gid_t gid;
+
+	if (!bwl_group_id(name, &gid))
+		return 0;
+	return fchown(fd, (uid_t)-1, gid) || fchmod(fd, mode) ? kept(name) : 0;
+}
+
+int bwl_group_give_path(const char *path, gid_t gid, mode_t mode)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%lu", (unsigned long)gid);
+	return chown(path, (uid_t)-1, gid) || chmod(path, mode) ? kept(name) : 0;
 }
 
 static bool is_one(gid_t id, const gid_t *gid, unsigned n)

@@ -77,10 +77,8 @@ static int pin_for(const char *dir, bool reader, int fd)
 	path_of(dir, reader, id_of(fd), path);
 	if (bpf_obj_pin(fd, path) && errno != EEXIST)
 		return -errno;
-	return st.st_mode & S_IXGRP && (chown(path, (uid_t)-1, st.st_gid) ||
-					chmod(path, reader ? 0440 : 0660))
-		       ? -errno
-		       : 0;
+	return st.st_mode & S_IXGRP ? bwl_group_give_path(path, st.st_gid, reader ? 0440 : 0660)
+				    : 0;
 }
 
 int bwl_inner_pin(const char *dir, int fd)

@@ -346,4 +346,13 @@ check "and a reader reads it" run reader "$CTL" peer list
 check "upgrade keeps both" run in_dpu "$LOAD" upgrade
 check "for readers" run reader "$CTL" peer list
 check "detach takes all of them away" eval 'lab_stop "$LAB_PID"; run in_dpu "$LOAD" detach && [[ ! -e $LAB_PINS ]]'
+
+# --- root in neither group and without CAP_CHOWN, as in a unit that lacks SupplementaryGroups
+may_not_give() { in_dpu setpriv --clear-groups --inh-caps=-chown --bounding-set=-chown "$@"; }
+check "who may give no pin away attaches all the same" run may_not_give "$LOAD" attach --drill --fresh-volume --host hpf0 --uplink p0
+check "and says it once" [ "$(grep -c 'not a member of group' "$LAB_TMP/err")" -eq 1 ]
+check "a policy, too" run may_not_give "$CTL" policy apply "$LAB_TMP/desired.yaml"
+check "root reads it" run "$CTL" peer list
+check "a reader does not, until it is attached by who may" fails reader "$CTL" peer list
+check "then he does" eval 'run in_dpu "$LOAD" upgrade && run reader "$CTL" peer list'
 done_testing

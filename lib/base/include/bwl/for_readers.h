@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that root writes for members of bwlimit-read, so that readers need not be root. They are
- * only data for people and their monitoring: nothing is decided by them.
+ * Files for members of bwlimit-read, so that readers need not be root. They are only data for
+ * people and their monitoring: nothing is decided by them.
  */
 #ifndef BWL_FOR_READERS_H
 #define BWL_FOR_READERS_H
@@ -10,8 +10,9 @@
 #include <bwl/err.h>
 
 /*
- * Writes the whole file, by one rename: 0640 with the group, or for root alone if the group does
- * not exist. A reader finds either the old content or the new, and can open both.
+ * Writes the whole file, by one rename: 0640 with the group, or for its writer alone if there is no
+ * such group, or the writer may not give files to it (bwl_group_give()). A reader finds either the
+ * old content or the new, and can open both.
  */
 int bwl_for_readers_put(const char *path, const char *text, struct bwl_err *e);
 /*

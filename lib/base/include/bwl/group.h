@@ -12,6 +12,14 @@
 
 /* From /etc/group only, so that a hanging directory server delays nobody. false: there is none. */
 bool bwl_group_id(const char *name, gid_t *ret);
+/*
+ * Gives an open file to a group, with a mode, if the group exists. A process that may not give it
+ * away, because it is neither a member nor privileged, keeps the file as it is, for its owner, and
+ * says so once: its own work goes on. What is new should be 0600 or 0700 before. 0 or -errno.
+ */
+int bwl_group_give(int fd, const char *name, mode_t mode);
+/* The same, of a path, to a group that is known by its number. */
+int bwl_group_give_path(const char *path, gid_t gid, mode_t mode);
 /* Is the socket's peer root, this process' user, or a member of one of these groups? */
 bool bwl_is_of_groups(int fd, const gid_t *gid, unsigned n);
 
