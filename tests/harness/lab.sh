@@ -7,6 +7,7 @@
 #                                            (router) n2  eth0 ── d2 …
 #   LAB_HOSTS=2: another host at hpf1.  LAB_UPLINKS=2: another uplink p1 to net.
 #   LAB_MGMT=1: the DPU's management port mgmt0 to a separate namespace.
+#   LAB_FLOODS=1: the neighbour table is filled, so no other lab is up meanwhile, whoever runs it.
 #
 # The dpu forwards nothing (ip_forward=0): only bwlimit's programs can. The router's ports to
 # the destinations segment in software, so a destination's counters count frames as on a wire.
@@ -157,12 +158,39 @@ lab_dest() { # number
 	in_ns "d$n" ethtool -K eth0 gro off
 }
 
+# The kernel's neighbour table is one for all namespaces of the machine: while it is flooded nothing can be resolved, not in
+# the labs of another run either. So labs of tests share a lock, and one that floods (LAB_FLOODS=1) has it alone. Who wants
+# it alone shuts the gate first, behind which new labs wait. It waits at most LAB_ALONE_S: then it begins all the same.
+lab_lock() {
+	local how=-s locks=${LAB_LOCKS:-/run/lock} gate lock
+	# Only tests (tap.sh); LAB_LOCKED: one that runs this one has it.
+	[[ -v TAP_N && ! -v LAB_LOCKED ]] || return 0
+	mkdir -p "$locks"
+	exec {gate}>>"$locks/bwl-labs-gate" {lock}>>"$locks/bwl-labs" || return 0
+	export LAB_LOCKED=$$
+	[[ -z ${LAB_FLOODS:-} ]] || how=-x
+	{ flock "$how" -w "${LAB_ALONE_S:-300}" "$gate" && flock "$how" -w "${LAB_ALONE_S:-300}" "$lock"; } ||
+		echo "# other labs have not ended, or one floods the neighbour table: this one begins beside them"
+	exec {gate}>&-
+	# Held by a process that ends with this one: what is open here every program would inherit.
+	tail --pid=$$ -f /dev/null >/dev/null 2>&1 </dev/null &
+	LAB_LOCK=$!
+	disown "$LAB_LOCK"
+	exec {lock}>&-
+}
+lab_unlock() {
+	[[ ${LAB_LOCKED:-} == "$$" ]] || return 0
+	kill "$LAB_LOCK"
+	unset LAB_LOCKED
+}
+
 # The beginning of every lab; a script with its own namespaces calls this instead of lab_up.
 lab_begin() {
 	trap lab_down EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
 	lab_require || return
+	lab_lock
 	LAB_TMP=$(mktemp -d)
 	export BWLIMIT_STATE_DIR=${BWLIMIT_STATE_DIR-$LAB_TMP/state-dir} # not this machine's own
 }
@@ -276,6 +304,7 @@ lab_clear() {
 	# Of agents that were killed; files for readers. Of other pin folders of this lab, too: with a dash behind the name.
 	rm -f "/run/bwlimit/${LAB_PINS##*/}"{,-*}.{sock,events,commands,documents,verify,log,audit}
 	[[ -z $LAB_TMP ]] || rm -rf "$LAB_TMP"
+	lab_unlock
 }
 
 lab_mac() { # namespace device

@@ -160,4 +160,43 @@ note "TCP: $bytes bytes, $frames frames, $ns ns"
 check "TCP with GSO on arrives as frames of at most 1514 bytes" \
 	[ $((bytes / frames)) -le 1514 ]
 check "and mostly as full ones" [ $((bytes / frames)) -ge 1000 ]
+
+# Labs of several runs: "a" when lab a is up, "-a" when it ends; it ends when it is told.
+locks=$LAB_TMP/locks
+mkdir "$locks"
+declare -A end=()
+labs=()
+begins() { # name, VARIABLE=VALUE…
+	mkfifo "$locks/$1.end"
+	# shellcheck disable=SC2016 # the child's
+	env -u LAB_LOCKED LAB="bwl-other-$$-$1" LAB_LOCKS="$locks" ORDER="$locks/order" "${@:2}" bash -c '. "$0/tap.sh"; . "$0/lab.sh"
+		lab_begin && echo "$1" >>"$ORDER" && read -r _; echo "-$1" >>"$ORDER"; lab_down' "$here" "$1" \
+		<"$locks/$1.end" >"$locks/$1.out" 2>&1 &
+	labs+=($!)
+	exec {fd}>"$locks/$1.end"
+	end[$1]=$fd
+}
+ends() { echo >&"${end[$1]}"; }
+says() { [[ $(tr '\n' ' ' <"$locks/order") == "$1 " ]]; }
+begins a
+check "a lab begins" lab_wait_for 60 says "a"
+begins b
+check "and another beside it" lab_wait_for 60 says "a b"
+begins impatient LAB_FLOODS=1 LAB_ALONE_S=1
+check "one that floods does not begin beside them, unless they do not end" lab_wait_for 60 says "a b impatient"
+check "which it says" grep -q "begins beside them" "$locks/impatient.out"
+ends impatient
+lab_wait_for 60 says "a b impatient -impatient"
+begins f LAB_FLOODS=1
+shut() { ! flock -n -s "$locks/bwl-labs-gate" true; }
+check "one that waits to be alone lets no new lab begin" lab_wait_for 60 shut
+begins c
+ends a
+ends b
+check "it begins when the others have ended" lab_wait_for 60 eval '[[ $(tail -n 1 "$locks/order") == f ]]'
+ends f
+check "and the new lab after it" lab_wait_for 60 eval '[[ $(tail -n 1 "$locks/order") == c ]]'
+check "in this order" eval '[[ $(tail -n 3 "$locks/order" | tr "\n" " ") == "f -f c " ]]'
+ends c
+wait "${labs[@]}"
 done_testing

@@ -15,7 +15,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 143' INT TERM HUP
 
-run() { THIEF_OPEN=1 timeout 600 "$1" </dev/null >"$tmp/$(basename "$1")" 2>&1; }
+run() { THIEF_OPEN=1 LAB_FLOODS=$floods timeout 900 "$1" </dev/null >"$tmp/$(basename "$1")" 2>&1; }
 # These fill the neighbour table, which all namespaces of a machine share: meanwhile nothing can be resolved.
 # (02 does where all is open: what answers its sources makes the DPU ask for each of them.)
 alone=" 02_rotating_addresses 24_neighbour_flood 38_remote_fills_neighbours "
@@ -25,6 +25,7 @@ for script in "$here"/[0-9]*.sh; do
 	[[ $flood != "${1-}" ]] || scripts+=("$script")
 done
 [[ -z ${1-} ]] || AT_ONCE=1
+floods=${1:+1}
 running=0
 for script in "${scripts[@]}"; do
 	if [[ $running -ge $AT_ONCE ]]; then
