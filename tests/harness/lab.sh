@@ -74,6 +74,8 @@ lab_sysctl() { # namespace, key=value…
 lab_ns() { # name
 	ip netns add "$LAB-$1" || return
 	LAB_NETNS+=("$LAB-$1")
+	# Also where new namespaces begin without IPv6.
+	lab_sysctl "$1" net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0
 	lab_sysctl "$1" net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 \
 		net.ipv6.conf.default.router_solicitations=0
 	ip_in "$1" link set lo up
@@ -302,7 +304,7 @@ lab_clear() {
 	[[ ${#LAB_PIDS[@]} -eq 0 ]] || wait "${LAB_PIDS[@]}"
 	[[ ! -d $LAB_PINS ]] || rm -rf "$LAB_PINS"
 	# Of agents that were killed; files for readers. Of other pin folders of this lab, too: with a dash behind the name.
-	rm -f "/run/bwlimit/${LAB_PINS##*/}"{,-*}.{sock,events,commands,documents,verify,log,audit}
+	rm -f "/run/bwlimit/${LAB_PINS##*/}"{,-*}.*
 	[[ -z $LAB_TMP ]] || rm -rf "$LAB_TMP"
 	lab_unlock
 }

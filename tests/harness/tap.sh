@@ -2,6 +2,11 @@
 # shellcheck shell=bash
 # TAP for shell tests: source this, then ok/nok/check/skip, and `done_testing` last.
 
+# The same modes, orders and words on every machine: an operator's shell, or a unit in which tests run, may have others.
+umask 022
+export LC_ALL=C
+unset "${!BWLIMIT_@}" COLUMNS JOURNAL_STREAM NOTIFY_SOCKET CREDENTIALS_DIRECTORY SWANCTL_DIR
+
 TAP_N=0
 TAP_BAD=0
 

@@ -53,7 +53,13 @@ rows[scale]='.veth as $veth | .machine.cpus as $cpus |
 declare -A table=([cost]='pipeline-one .* <= 1.20 ?' [e2e]='^offload .* <= 0.60 ?' [apply]='until seen'
 	[history]='hour 1 of 5 peers')
 
-rigs() { compgen -G '/sys/fs/bpf/bwl-rig-*'; }
+rigs() { # whose bench has ended: others run in other clones
+	local rig pid
+	for rig in /sys/fs/bpf/bwl-rig-*; do
+		pid=${rig#*-rig-}
+		[[ ! -e $rig || -d /proc/${pid%%-*} ]] || echo "$rig"
+	done
+}
 before=$(rigs)
 
 refuses() { # bench option…: status 2, and how it is used on stderr

@@ -188,7 +188,7 @@ words() { # group, JSON of a request to the socket of commands
 	print(s.makefile().read()) # the answer comes in parts
 	END
 }
-commands=$(cd /run/bwlimit && ls "$LAB"*.commands)
+commands=$LAB.commands
 exits() { run words "$1" "$commands" "$2" && says "$3"; } # group, request, answer
 check "an operator tells of tampering" run writer "$CTL" tamper a test
 sign=$("$CTL" audit show --json | jq -s '[.[] | select(.event == "tamper").n] | max')
@@ -301,7 +301,7 @@ check "bwlimitd writes the journal when it is back" lab_wait_for 20 journaled
 check "root grants again" run "$CTL" grant d1 rate 8mbit reason test
 
 # --- sockets
-sockets() { find /run/bwlimit -type s -name "$LAB*.sock"; }
+sockets() { find /run/bwlimit -type s -name "$LAB.sock"; }
 is_answered() { # command…: by a socket that takes orders
 	# shellcheck disable=SC2046 # words
 	"$@" /usr/bin/python3 - $(sockets) <<-'END'
