@@ -169,7 +169,8 @@ labs=()
 begins() { # name, VARIABLE=VALUE…
 	mkfifo "$locks/$1.end"
 	# shellcheck disable=SC2016 # the child's
-	env -u LAB_LOCKED LAB="bwl-other-$$-$1" LAB_LOCKS="$locks" ORDER="$locks/order" "${@:2}" bash -c '. "$0/tap.sh"; . "$0/lab.sh"
+	env -u LAB_LOCKED LAB="bwl-other-$$-$1" LAB_LOCKS="$locks" ORDER="$locks/order" "${@:2}" bash -c '
+		. "$0/tap.sh"; . "$0/lab.sh"
 		lab_begin && echo "$1" >>"$ORDER" && read -r _; echo "-$1" >>"$ORDER"; lab_down' "$here" "$1" \
 		<"$locks/$1.end" >"$locks/$1.out" 2>&1 &
 	labs+=($!)
