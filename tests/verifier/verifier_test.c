@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,21 +181,82 @@ static unsigned walked(const struct bpf_program *p)
 	return said && sscanf(said, "processed %u", &n) == 1 ? n : 0;
 }
 
+/* bpf_jit_harden=2: the kernel hides constants in programs that consist of one function. */
+static bool is_blinded(const struct bpf_prog_info *info)
+{
+	FILE *f = fopen("/proc/sys/net/core/bpf_jit_harden", "re");
+	int c = f ? fgetc(f) : EOF;
+
+	if (f)
+		fclose(f);
+	return c == '2' && info->nr_jited_func_lens <= 1;
+}
+
+/*
+ * How many instructions were added to hide constants. A constant is moved to the register AX and
+ * made what it was by XOR, which takes two more; one that is only moved takes one more; one of 64
+ * bits is made of two halves, and one of these is shifted.
+ */
+static unsigned blinding(const struct bpf_insn *insn, unsigned n)
+{
+	const unsigned ax = 11; /* of the kernel alone: MAX_BPF_REG */
+	unsigned more = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		__u8 class = BPF_CLASS(insn[i].code), op = BPF_OP(insn[i].code);
+
+		if ((class != BPF_ALU && class != BPF_ALU64) || BPF_SRC(insn[i].code) != BPF_K)
+			continue;
+		if (op == BPF_XOR)
+			more += insn[i].dst_reg == ax ? 2 : 1;
+		more += op == BPF_LSH && insn[i].dst_reg == ax;
+	}
+	return more;
+}
+
+/*
+ * Instructions that remain after the verifier, or -1. 0: constants are hidden, and so are the
+ * instructions (kptr_restrict=2), so that nobody can tell.
+ */
+static int left(int fd)
+{
+	struct bpf_prog_info info = {}, with = {};
+	__u32 len = sizeof(info);
+	struct bpf_insn *insn;
+	unsigned n;
+	int r;
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		return -1;
+	n = info.xlated_prog_len / sizeof(*insn);
+	if (!is_blinded(&info))
+		return (int)n;
+	insn = calloc(n, sizeof(*insn));
+	if (!insn)
+		return -1;
+	with.xlated_prog_len = info.xlated_prog_len;
+	with.xlated_prog_insns = (uintptr_t)insn;
+	len = sizeof(with);
+	r = bpf_obj_get_info_by_fd(fd, &with, &len) ? -1
+	    : with.xlated_prog_insns                ? (int)(n - blinding(insn, n))
+						    : 0;
+	free(insn);
+	return r;
+}
+
 static void note_row(const struct variant *v, const struct bpf_program *p, struct rows *now)
 {
-	struct bpf_prog_info info = {};
-	__u32 len = sizeof(info);
 	struct row *row = &now->row[now->n];
+	int xlated = left(bpf_program__fd(p));
 
-	if (now->n == MAX_ROWS || bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len) ||
-	    !walked(p)) {
+	if (now->n == MAX_ROWS || xlated < 0 || !walked(p)) {
 		tap(false, v->name, bpf_program__name(p), "can be asked for its size");
 		return;
 	}
 	snprintf(row->variant, sizeof(row->variant), "%s", v->name);
 	snprintf(row->program, sizeof(row->program), "%s", bpf_program__name(p));
 	row->verified = walked(p);
-	row->xlated = info.xlated_prog_len / 8;
+	row->xlated = (unsigned)xlated;
 	now->n++;
 }
 
