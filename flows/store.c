@@ -12,8 +12,9 @@
 #include <bwl/group.h>
 #include "store.h"
 
-#define FRESH "new.jsonl"
-#define THIN "thin.jsonl"
+/* Readers take *.jsonl: what is not whole yet, and soon has another name, is called otherwise. */
+#define FRESH "new.tmp"
+#define THIN "thin.tmp"
 #define HEAD_BYTES 512
 #define BLOCK 4096 /* a file of at most this size does not get smaller without its flows */
 
@@ -123,6 +124,15 @@ static int make(struct flows_store *s, struct bwl_err *e)
 	return r ? bwl_fail(e, -r, "cannot give %s to a group: %s", s->path, strerror(-r)) : 0;
 }
 
+/* Left by a killed process, also of version 0.3. */
+static void drop_rests(struct flows_store *s)
+{
+	static const char *const name[] = { FRESH, THIN, "new.jsonl", "thin.jsonl" };
+
+	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++)
+		unlinkat(s->dir, name[i], 0);
+}
+
 int flows_store_open(const char *state_dir, uint64_t most_bytes, struct flows_store **ret,
 		     struct bwl_err *e)
 {
@@ -135,8 +145,7 @@ int flows_store_open(const char *state_dir, uint64_t most_bytes, struct flows_st
 	snprintf(s->path, sizeof(s->path), "%s/" FLOWS_DIR, state_dir);
 	r = make(s, e);
 	if (!r) {
-		unlinkat(s->dir, FRESH, 0); /* left by a killed process */
-		unlinkat(s->dir, THIN, 0);
+		drop_rests(s);
 		r = look(s, e);
 	}
 	if (r) {

@@ -57,13 +57,14 @@ kills_drawn() { # step
 		END { if (step > NR) step = NR; for (n = 1; n <= NR; n++) if (all || n % step == seed % step) print line[n] }'
 }
 # Kills the command at the entry of the Nth call of one kind, which is then not executed. Returns true if it was killed
-# there. KILL_IN is put before strace: where it runs. It uses a subshell, because bash reports the death of a child on
-# its stderr.
-KILL_IN=()
+# there. KILL_IN is put before strace: where it runs. strace counts the calls of each thread by itself; KILL_PATH: it counts
+# those alone that name this file, as the call writes it. It uses a subshell, because bash reports the death of a child
+# on its stderr.
+KILL_IN=() KILL_PATH=
 kill_at() { # call, number, command…
 	(
 		# Two process switches per system call: next to busy processes, each waits for its turn.
-		"${KILL_IN[@]}" nice -n -10 strace -f -qq -o /dev/null -e trace="$1" \
+		"${KILL_IN[@]}" nice -n -10 strace -f -qq -o /dev/null ${KILL_PATH:+-P "$KILL_PATH"} -e trace="$1" \
 			-e inject="$1:signal=KILL:when=$2" "${@:3}"
 		exit $?
 	) >/dev/null 2>&1 </dev/null

@@ -203,9 +203,8 @@ static void a_full_disk_takes_the_oldest_and_never_all(void **state)
 {
 	struct flows_store *s;
 	uint64_t from, to;
-	char path[100];
 	size_t n, kept;
-	int i, fd;
+	int i;
 
 	(void)state;
 	if (mount("none", dir, "tmpfs", 0, "size=400k"))
@@ -223,17 +222,42 @@ static void a_full_disk_takes_the_oldest_and_never_all(void **state)
 	assert_int_equal(flows_store_newest(s)->interval, 40);
 	assert_int_equal(put(s, 41, 3000), 0);
 	flows_store_close(s);
-	snprintf(path, sizeof(path), "%s/" FLOWS_DIR "/new.jsonl", dir);
-	fd = open(path, O_CREAT | O_WRONLY, 0600);
-	close(fd);
-	snprintf(path, sizeof(path), "%s/" FLOWS_DIR "/kept.jsonl", dir);
-	fd = open(path, O_CREAT | O_WRONLY, 0600);
-	close(fd);
-	flows_store_close(open_store(1 << 30));
-	assert_int_equal(access(path, F_OK), 0);
-	snprintf(path, sizeof(path), "%s/" FLOWS_DIR "/new.jsonl", dir);
-	assert_int_not_equal(access(path, F_OK), 0);
 	assert_int_equal(umount(dir), 0);
+}
+
+static void touch(const char *name)
+{
+	char path[100];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" FLOWS_DIR "/%s", dir, name);
+	fd = open(path, O_CREAT | O_WRONLY, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static bool exists(const char *name)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/" FLOWS_DIR "/%s", dir, name);
+	return !access(path, F_OK);
+}
+
+static void rests_of_a_killed_process_go_and_nothing_else_does(void **state)
+{
+	static const char *const rest[] = { "new.tmp", "thin.tmp", "new.jsonl", "thin.jsonl" };
+	size_t i;
+
+	(void)state;
+	flows_store_close(open_store(1 << 30));
+	for (i = 0; i < 4; i++)
+		touch(rest[i]);
+	touch("kept.jsonl");
+	flows_store_close(open_store(1 << 30));
+	for (i = 0; i < 4; i++)
+		assert_false(exists(rest[i]));
+	assert_true(exists("kept.jsonl"));
 }
 
 int main(void)
@@ -245,6 +269,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_full_disk_takes_the_oldest_and_never_all, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(rests_of_a_killed_process_go_and_nothing_else_does,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
