@@ -7,6 +7,7 @@
  *   bwl-frames count DEV [--seconds S]      what arrives, by (ethertype, destination, source)
  *   bwl-frames sample DEV SECONDS [--from-first]     "BYTES FRAMES NANOSECONDS" of rx counters
  *   bwl-frames listen PORT…                 what reaches sockets (listen.c)
+ *   bwl-frames settle                       waits until what was sent before has arrived (settle.c)
  *
  * count and listen print "# ready" at once and their result on SIGTERM. All but sample take
  * --marker HEX (or BWL_MARKER): the payload of what is sent, and what is looked for in all that
@@ -34,6 +35,7 @@
 #include "frame.h"
 #include "listen.h"
 #include "marker.h"
+#include "settle.h"
 #include "xsk.h"
 
 #define MAX_SPECS 4096
@@ -157,7 +159,8 @@ static int usage(void)
 		"                       [--marker HEX] [--bypass|--xsk]\n"
 		"       bwl-frames count DEV [--seconds S] [--marker HEX]\n"
 		"       bwl-frames sample DEV SECONDS [--from-first]\n"
-		"       bwl-frames listen [--marker HEX] PORT…\n");
+		"       bwl-frames listen [--marker HEX] PORT…\n"
+		"       bwl-frames settle\n");
 	return 2;
 }
 
@@ -174,6 +177,8 @@ int main(int argc, char **argv)
 	}
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGINT, &act, NULL);
+	if (argc == 2 && !strcmp(argv[1], "settle"))
+		return settle();
 	if (argc < 3)
 		return usage();
 	if (!strcmp(argv[1], "listen")) {

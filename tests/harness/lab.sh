@@ -333,6 +333,10 @@ lab_iperf_server() { # namespace port command-prefix…
 		echo "# iperf3 server in $ns did not start"
 }
 
+# What was sent before has arrived wherever it goes, on a machine of any speed (settle.c). Not what is paced: until
+# its time has come.
+lab_settle() { in_ns net "$FRAMES" settle || echo "# the lab does not settle"; }
+
 # Attaches bwlimit in the lab's DPU, on all its ports. LAB_XDP: the form of XDP (the best). LAB_PEERS: for so many peers (65536).
 lab_attach() {
 	local i ports=(${LAB_XDP:+--xdp "$LAB_XDP"} ${LAB_PEERS:+--max-peers "$LAB_PEERS"})

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Real traffic against its limit: bytes of whole frames at the destination's own interface.
-# Ratios to the limit, never absolute speed.
+# Real traffic against its limit: what the limiter passed, by its counters and the kernel's clock (bwl-tokens), and the same bytes at
+# the destination's own interface. Ratios to the limit, never absolute speed: what the machine has to do beside changes nothing.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-traffic-$$ LAB_DESTS=1 LAB_MTU=9000
@@ -11,108 +11,128 @@ LAB=bwl-traffic-$$ LAB_DESTS=1 LAB_MTU=9000
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
 lab_up && lab_attach || exit 1
-
-SECONDS_EACH=${BWL_TRAFFIC_SECONDS:-6}
+TOKENS=$LAB_BUILD/tests/harness/bwl-tokens
+S=4 # seconds for which a limit has to refuse
+[[ -z ${BWL_LONG:-} ]] || S=20
 
 limit_to() { # Mbit/s
 	{
 		echo "peers:"
 		lab_peer sink 1 "grant: { rate: ${1}mbit, mode: police }"
 	} | lab_policy_head | lab_apply || exit 1
-	sleep 1 # the bucket is full again: 73728 bytes are 0.6 s of 1 Mbit/s, others 0.25 s
-}
-# Measures what the limiter does, not what else the machine has to do.
-URGENT=()
-! chrt -r 1 true 2>/dev/null || URGENT=(chrt -r 1)
-
-# Never more than the maximum; the minimum once in three tries, because a busy machine does not always send enough.
-# The command sets bytes, ns, and what to subtract.
-arrives() { # sentence least most Mbit/s command…
-	local sentence=$1 least=$2 most=$3 rate=$4 bytes ns subtract judged text
-	shift 4
-	for _ in 1 2 3; do
-		"$@"
-		read -r judged text < <(awk -v lo="$least" -v hi="$most" -v b="$bytes" -v t="$ns" -v r="$rate" -v s="$subtract" 'BEGIN {
-			may = r * 1e6 * t / 8e9
-			x = (b - s) / may
-			judged = x > hi ? "more" : x < lo ? "less" : "right"
-			printf "%s %.2f Mbit/s arrived, %.3f %% of the limit", judged, b * 8e3 / t, b / may * 100
-			printf s ? ", %.3f %% with the burst of %d bytes subtracted\n" : "\n", x * 100, s
-		}')
-		note "$text"
-		[[ $judged == less ]] || break
-	done
-	check "$sentence" [ "$judged" = right ]
 }
 default_burst() { # Mbit/s: a quarter of a second, at least one GSO packet
-	awk -v r="$1" 'BEGIN { b = r * 31250; printf "%.0f", (b < 73728 ? 73728 : b) }'
+	echo $(($1 * 31250 < 73728 ? 73728 : $1 * 31250))
+}
+passed() { in_dpu "$CTL" stats sink --json | jq '.peers[0].passed_bytes'; }
+at_destination() { # of the bytes at its interface, those of sink; what the kernels say to each other is not
+	awk -v a="$(lab_dest4 1)" -v b="$(lab_dest6 1)" '$2 == a || $2 == b { n += $5 } END { printf "%.0f\n", n }' "$LAB_TMP/at"
+}
+judged() { # Mbit/s, then as for bwl-tokens; sets excess, counted (bytes), allowed (bytes)
+	lab_bg tokens dpu "$TOKENS" "$LAB_PINS" hpf0 $(($1 * 1000000)) "$(default_burst "$1")" "${@:2}"
+	tokens=$LAB_PID
+	lab_wait_for 60 grep -q ready "$LAB_TMP/tokens" || nok "the judge is ready"
+}
+verdict() {
+	local ns
+	wait "$tokens" || note "the judge gave up: $(cat "$LAB_TMP/tokens.err")"
+	read -r _ excess _ counted _ allowed _ ns < <(grep '^excess' "$LAB_TMP/tokens")
+	note "passed $counted bytes of $allowed in $((ns / 1000000)) ms; in no window more than $excess bytes above the rate"
+}
+# What may have been charged and is not counted yet, on each CPU.
+in_hand() { echo $(($(nproc) * $1)); } # bytes of the largest packet
+receives_on() { # before is what the counter has then
+	before=$(passed)
+	lab_bg at d1 "$FRAMES" count eth0
+	counter=$LAB_PID
+	lab_wait_for 60 grep -q ready "$LAB_TMP/at" || nok "the destination is counted"
+}
+receives_off() {
+	lab_settle
+	lab_stop "$counter"
+	grep -q '^total .* lost 0$' "$LAB_TMP/at" || nok "its judge saw everything"
+	received=$(at_destination)
+	grown=$(($(passed) - before))
 }
 
-# At 1 Gbit/s with jumbo frames: one core has to send twice the limit, and carry it, too.
-udp() { # Mbit/s address payload
-	arrives "UDP at twice $1 Mbit/s to $2 arrives at 99 to 100 % of the limit" 0.99 1 "$1" udp_once "$@"
+lost() { # frames that found a queue of the lab full, as a busy machine has them, behind the limiter
+	local d
+	for d in "dpu p0" "net s0" "net n1" "d1 eth0"; do
+		ip -n "$LAB-${d% *}" -s -j link show dev "${d#* }"
+	done | jq -s 'map(.[0].stats64 | .rx.dropped + .tx.dropped) | add'
 }
-udp_once() {
-	local client sampler frames
+udp() { # Mbit/s family payload pps
+	local what="UDP beyond $1 Mbit/s over IPv$2" to headers=42
+	[[ $2 -eq 4 ]] || headers=62
+	local size=$(($3 + headers))
+	to=$("lab_dest$2" 1)
 	limit_to "$1"
-	subtract=$(default_burst "$1")
-	in_ns d1 "${URGENT[@]}" "$FRAMES" sample eth0 "$SECONDS_EACH" --from-first >"$LAB_TMP/sample" &
-	sampler=$!
-	lab_bg udp host "${URGENT[@]}" timeout $((SECONDS_EACH + 20)) \
-		iperf3 -c "$2" -u -b $(($1 * 2))M -l "$3" -t $((SECONDS_EACH + 1)) -f m
-	client=$LAB_PID
-	wait $sampler
-	read -r bytes frames ns <"$LAB_TMP/sample"
-	wait "$client"
-	note "offered: $(awk '/sender/ { print $7, $8 }' "$LAB_TMP/udp") of payload, $frames frames arrived"
+	# What its kernel would answer is the peer's, too.
+	ip_in d1 route add blackhole 10.7.0.0/16
+	ip_in d1 -6 route add blackhole fd00:7::/32
+	lost=$(lost)
+	receives_on
+	judged "$1" "$size" refusing $S
+	echo "eth ip$2 src=$([[ $2 -eq 4 ]] && echo $HOST4 || echo $HOST6) dst=$to udp fill=$3" >"$LAB_TMP/frames"
+	# Several times the limit, until the judge has seen enough.
+	# shellcheck disable=SC2016
+	lab_bg udp host sh -c 'exec "$0" send h0 --gw "$1" --seconds 600 --pps "$2" <"$3"' \
+		"$FRAMES" "$(lab_mac dpu hpf0)" "$4" "$LAB_TMP/frames"
+	verdict
+	lab_stop "$LAB_PID"
+	receives_off
+	check "$what: in no window more than rate x time + burst passes" [ "$excess" -le $(($(default_burst "$1") + $(in_hand $size))) ]
+	check "$what: while some is refused, 99 % of what the limit allows passes" [ $((allowed > 0 && counted * 100 >= allowed * 99)) -eq 1 ]
+	lost=$(($(lost) - lost))
+	note "$received bytes arrived, $grown were charged, $lost frames found a queue full"
+	check "$what: that is what arrives, to the byte" \
+		[ $((received <= grown && received + lost * size >= grown)) -eq 1 ]
+	ip_in d1 route del blackhole 10.7.0.0/16
+	ip_in d1 -6 route del blackhole fd00:7::/32
 }
 
-# A pause in TCP refills the bucket: one more burst is allowed.
-MOST_OF_TCP=$(awk -v t="$SECONDS_EACH" 'BEGIN { print 1 + 0.25 / t }')
-tcp() { # sentence least Mbit/s address port command-prefix…
-	arrives "$1" "$2" "$MOST_OF_TCP" "$3" tcp_once "${@:3}"
-}
-tcp_once() {
-	local client frames rate=$1 to=$2 port=$3
-	shift 3
+# TCP slows down by itself when it loses, so it has not always something to send; for a while it must have had.
+tcp() { # sentence, per cent, Mbit/s, address, port, command-prefix…
+	local rate=$3 to=$4 port=$5 client
 	limit_to "$rate"
-	subtract=0
-	lab_bg tcp host "${URGENT[@]}" "$@" timeout $((SECONDS_EACH + 20)) \
-		iperf3 -c "$to" -M 1448 -p "$port" -t $((SECONDS_EACH + 2))
+	judged "$rate" 70000 using $S "$2"
+	lab_bg tcp host "${@:6}" iperf3 -c "$to" -M 1448 -p "$port" -t 600
 	client=$LAB_PID
-	sleep 1
-	read -r bytes frames ns < <(in_ns d1 "${URGENT[@]}" "$FRAMES" sample eth0 "$SECONDS_EACH")
-	wait "$client"
-	note "$frames frames of $((bytes / frames)) bytes; $(awk '/sender/ { print $9 }' "$LAB_TMP/tcp") retransmissions"
+	verdict
+	lab_stop "$client"
+	check "$1" [ $((allowed > 0 && counted * 100 >= allowed * $2)) -eq 1 ]
+	check "and in no window more than rate x time + burst" [ "$excess" -le $(($(default_burst "$rate") + $(in_hand 70000))) ]
 }
 
-lab_iperf_server d1 5201 "${URGENT[@]}"
+lab_iperf_server d1 5201
 check "GSO is on at the host" \
 	sh -c "nsenter --net=/run/netns/$LAB-host ethtool -k h0 | grep -q '^generic-segmentation-offload: on'"
 note "TCP congestion control: $(in_host sysctl -n net.ipv4.tcp_congestion_control)"
-udp 1 "$(lab_dest4 1)" 1400
-udp 100 "$(lab_dest6 1)" 1400
-udp 1000 "$(lab_dest4 1)" 8900
-tcp "TCP with GSO reaches 85 % of 100 Mbit/s under police, default burst" 0.85 100 "$(lab_dest4 1)" 5201
-tcp "TCP with GSO reaches 85 % of 1 Gbit/s under police, default burst" 0.85 1000 "$(lab_dest6 1)" 5201
+udp 1 4 1400 2000
+udp 100 6 1400 50000
+udp 1000 4 8900 60000
+tcp "TCP with GSO reaches 85 % of 100 Mbit/s under police, default burst" 85 100 "$(lab_dest4 1)" 5201
+tcp "TCP with GSO reaches 85 % of 1 Gbit/s under police, default burst" 85 1000 "$(lab_dest6 1)" 5201
 
 sentence="TCP keeps 95 % of 100 Mbit/s while one core floods denied 64-byte frames"
 if [[ $(nproc) -lt 2 ]]; then
 	skip "$sentence" "needs two CPUs"
 else
-	lab_iperf_server d1 5202 "${URGENT[@]}" taskset -c 0
-	flooded() { # as tcp_once
-		lab_bg flood host taskset -c 1 "$FLOOD" h0 $((SECONDS_EACH + 3)) "$(lab_mac dpu hpf0)" \
-			"eth ip4 src=$HOST4 dst=10.99.0.1 udp fill=22"
-		local flood=$LAB_PID
-		# Host and DPU share one kernel here: an idle CPU leaves its timers to a busy one (kernel 6.9),
-		# TCP's retransmissions would then leave by the flooded CPU's queue and die in it.
-		lab_bg awake host timeout $((SECONDS_EACH + 3)) taskset -c 0 chrt -i 0 sh -c 'while :; do :; done'
-		tcp_once "$@"
-		wait "$flood"
-		note "flood: $(cat "$LAB_TMP/flood" "$LAB_TMP/flood.err")"
-	}
-	arrives "$sentence" 0.95 "$MOST_OF_TCP" 100 flooded 100 "$(lab_dest4 1)" 5202 taskset -c 0
-	in_dpu "$CTL" reasons | sed 's/^/# /'
+	lab_iperf_server d1 5202 taskset -c 0
+	lab_bg flood host taskset -c 1 "$FLOOD" h0 600 "$(lab_mac dpu hpf0)" "eth ip4 src=$HOST4 dst=10.99.0.1 udp fill=22"
+	flood=$LAB_PID
+	# Host and DPU share one kernel here: an idle CPU leaves its timers to a busy one (kernel 6.9),
+	# TCP's retransmissions would then leave by the flooded CPU's queue and die in it.
+	lab_bg awake host taskset -c 0 chrt -i 0 sh -c 'while :; do :; done'
+	awake=$LAB_PID
+	refused_frames() { in_dpu "$CTL" reasons --json | jq '[.. | objects | select(.reason? == "no-peer") | .frames] | add // 0'; }
+	floods() { [[ $(refused_frames) -gt $((flooded + 100000)) ]]; }
+	flooded=$(refused_frames)
+	check "one core floods denied frames" lab_wait_for 60 floods
+	tcp "$sentence" 95 100 "$(lab_dest4 1)" 5202 taskset -c 0
+	flooded=$(refused_frames)
+	check "and still does" lab_wait_for 60 floods
+	lab_stop "$flood"
+	lab_stop "$awake"
 fi
 done_testing
