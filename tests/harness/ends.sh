@@ -32,9 +32,9 @@ ends_intervals() { # side: their sequence numbers
 		sort | sed 's/^0*//'
 }
 ends_enters() { [[ $(ends_intervals "$1" | wc -l) -ge ${2:-1} ]]; } # side how-many
-ends_stop() { # waits for packets on their way, then ends both agents, which enter their last interval
+ends_stop() { # when all packets have arrived: ends both agents, which enter their last interval
 	local side
-	sleep 1
+	"$FRAMES" settle
 	for side in west east; do
 		kill -TERM "$(pgrep -P "${ENDS_AGENT[$side]}")" # a function in the background is a shell: the agent is its child
 		wait "${ENDS_AGENT[$side]}"

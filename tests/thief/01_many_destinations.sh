@@ -34,7 +34,7 @@ frames() {
 	done
 }
 judges_on
-steal --seconds 3 --pps 20000 <<<"$(frames)"
+steal --count 60000 --pps 20000 <<<"$(frames)"
 judges_off
 total=$(arrived wire)
 zone=0

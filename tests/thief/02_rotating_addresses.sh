@@ -8,7 +8,7 @@ attacks 2 "a grant passes at most rate x T + burst, whatever address of it is us
 thief_lab
 sleep 1
 judges_on
-steal --seconds 3 --pps 6000 <<END
+steal --count 18000 --pps 6000 <<END
 eth ip6 src=$HOST6 dst=fd00:101::/64 udp fill=1000
 eth ip6 src=fd00:7::/64 dst=fd00:101::/64 udp fill=1000
 eth ip4 src=10.7.0.0/24 dst=10.101.0.0/24 udp fill=1000

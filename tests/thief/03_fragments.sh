@@ -23,7 +23,7 @@ for part in 0,1008 1008,1008; do
 	echo "eth ip6 src=$HOST6 dst=fd00:250::1 frag6 id=16 icmp kind=128 fill=1500 slice=$part"
 done >"$LAB_TMP/to-dpu"
 judges_on
-cat - "$LAB_TMP/to-dpu" <<END | steal --seconds 3 --pps 8000
+cat - "$LAB_TMP/to-dpu" <<END | steal --count 24000 --pps 8000
 eth ip4 src=$HOST4 dst=$A4 id=7 mf=1 tcp sport=40000 dport=443 fill=1208
 eth ip4 src=$HOST4 dst=$A4 id=7 off=1232 mf=1 type=6 fill=1208
 eth ip4 src=$HOST4 dst=$A4 id=7 off=2464 type=6 fill=1000

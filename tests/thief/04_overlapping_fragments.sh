@@ -9,7 +9,7 @@ attacks "1 and 2" "each fragment is charged by itself; no reassembly is trusted"
 thief_lab
 sleep 1
 judges_on
-steal --seconds 3 --pps 6000 <<END
+steal --count 18000 --pps 6000 <<END
 eth ip4 src=$HOST4 dst=$A4 id=1 mf=1 udp dport=9 fill=1000
 eth ip4 src=$HOST4 dst=$A4 id=1 off=8 mf=1 type=17 fill=1000
 eth ip4 src=$HOST4 dst=$A4 id=1 off=0 mf=1 type=17 fill=1000

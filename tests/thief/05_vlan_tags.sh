@@ -48,7 +48,7 @@ thief_peers | lab_policy_head | sed 's/^    sources:.*/&\n    vlans: [5]/' | lab
 } >"$LAB_TMP/frames"
 sleep 0.5
 judges_on
-steal --seconds 3 --pps 6000 <"$LAB_TMP/frames"
+steal --count 18000 --pps 6000 <"$LAB_TMP/frames"
 judges_off
 something_at "with tag 5 listed its IPv4 packets leave" d1 "^$A4\$"
 something_at "and its IPv6 packets" d1 "^$A6\$"

@@ -36,7 +36,7 @@ nothing_leaves "jumbo frames do not fit the uplink and go nowhere"
 no_socket_heard "nor to a socket of the DPU"
 sleep 1.5
 judges_on
-steal --seconds 3 --pps 30000 <<END
+steal --count 90000 --pps 30000 <<END
 eth ip4 src=$HOST4 dst=$A4 udp fill=1
 eth ip4 src=$HOST4 dst=$A4 type=253
 eth ip6 src=$HOST6 dst=$A6 udp

@@ -12,7 +12,7 @@ sleep 1
 v4="csum=34,6 eth ip4 src=$HOST4 dst=$A4" v6="csum=54,6 eth ip6 src=$HOST6 dst=$A6"
 t4="csum=34,16 eth ip4 src=$HOST4 dst=$A4" t6="csum=54,16 eth ip6 src=$HOST6 dst=$A6"
 judges_on
-steal --seconds 3 --pps 1500 <<END
+steal --count 4500 --pps 1500 <<END
 vnet gso=udp hdr=42 size=1400 $v4 udp fill=42000
 vnet gso=udp hdr=42 size=600 $v4 udp fill=30000
 vnet gso=udp hdr=42 size=20 $v4 udp fill=1200

@@ -9,7 +9,7 @@ attacks "1 and 2" "the frame is charged, not what its headers say"
 thief_lab
 sleep 1
 judges_on
-steal --seconds 3 --pps 8000 <<END
+steal --count 24000 --pps 8000 <<END
 eth ip4 src=$HOST4 dst=$A4 len=28 udp len=8 fill=1400
 eth ip4 src=$HOST4 dst=$A4 len=20 udp fill=1400
 eth ip4 src=$HOST4 dst=$A4 len=1400 udp fill=100

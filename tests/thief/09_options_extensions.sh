@@ -28,7 +28,7 @@ no_socket_heard "nor do they reach a socket of the DPU"
 check "they were sent" [ "$(sent_bytes)" -gt 100000 ]
 sleep 1
 judges_on
-steal --seconds 3 --pps 6000 <<END
+steal --count 18000 --pps 6000 <<END
 eth ip4 src=$HOST4 dst=$A4 opt=07270400000000000000000000000000000000000000000000000000000000000000000000000000 udp fill=1000
 eth ip4 src=$HOST4 dst=$A4 opt=44280500000000000000000000000000000000000000000000000000000000000000000000000000 udp fill=1000
 eth ip6 src=$HOST6 dst=$A6 ext kind=60 size=1024 options=1 udp fill=100

@@ -10,7 +10,7 @@ attacks 1 "ARP, ND, DHCP, LLDP, MLD from a host end at the DPU and are never for
 thief_lab
 all=ff:ff:ff:ff:ff:ff
 judges_on
-steal --seconds 3 --pps 3000 <<END
+steal --count 9000 --pps 3000 <<END
 eth dst=$all arp sip=$HOST4 tip=10.7.0.1 fill=1000
 eth dst=$all arp sip=$HOST4 tip=192.0.2.254 fill=1000
 eth dst=$all arp sip=$HOST4 tip=$A4 fill=1000

@@ -41,7 +41,7 @@ judges_on
 	dns 10.7.0.1 fd00:7:0::1; icmp 10.7.0.1 fd00:7:0::1
 	dns 10.250.0.2 fd00:250::2; icmp 10.250.0.2 fd00:250::2
 	dns 8.8.8.8 2001:4860::8; icmp 8.8.8.8 2001:4860::8
-} | steal --seconds 3 --pps 8000
+} | steal --count 24000 --pps 8000
 judges_off
 within "within the grant where DNS and ICMP may go" "$(arrived d1)" $RATE $BURST
 something_at "and they do go there over IPv4" d1 "^$A4\$"

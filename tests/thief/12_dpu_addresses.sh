@@ -39,7 +39,7 @@ frames() {
 	echo "eth ip6 src=::1 dst=::1 udp dport=9 fill=100"
 }
 judges_on
-steal --seconds 1 --pps 4000 <<<"$(frames)"
+steal --count 4000 --pps 4000 <<<"$(frames)"
 ping_ok=0
 in_host ping -c 2 -W 1 10.7.0.1 >/dev/null && ping_ok=1
 in_host ping -c 2 -W 1 "$link_local%h0" >/dev/null && ping_ok=1

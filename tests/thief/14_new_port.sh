@@ -10,7 +10,6 @@ thief_lab
 uncovered() { lab_verify_finds 'device hpf9 is up but neither'; }
 lab_bg guard dpu "$LOAD" guard
 guard=$LAB_PID
-sleep 0.5
 
 lab_ns host9
 lab_veth host9 h0 dpu hpf9

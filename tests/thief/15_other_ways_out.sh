@@ -13,7 +13,7 @@ ip_in dpu route add 10.104.0.0/16 via 10.250.0.2
 ip_in dpu route add 10.102.0.0/24 via 192.0.3.254
 ip_in dpu -6 route add fd00:104::/64 via fd00:250::2
 judges_on
-steal --seconds 3 --pps 3000 <<END
+steal --count 9000 --pps 3000 <<END
 eth ip4 src=$HOST4 dst=10.250.0.2 udp fill=500
 eth ip4 src=$HOST4 dst=$X4 udp fill=500
 eth ip6 src=$HOST6 dst=$X6 udp fill=500

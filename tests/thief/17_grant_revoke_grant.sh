@@ -19,22 +19,24 @@ eth ip6 src=$HOST6 dst=$B6 udp fill=1000
 eth ip6 src=$HOST6 dst=$A6 udp fill=1000
 eth ip4 src=$HOST4 dst=$B4 udp fill=1000
 END
+used=0
 for ((i = 0; i < 15; i++)); do
 	ctl revoke alpha beta >/dev/null 2>&1
 	sleep 0.02
 	ctl grant alpha rate 1mbit burst 150kb reason test >/dev/null 2>&1 || nok "grant alpha"
 	ctl grant beta rate 100mbit burst 150kb for 1h reason test >/dev/null 2>&1 || nok "grant beta"
-	sleep 0.1
+	comes d1 && used=$((used + 1))
 done
+check "most of the volume arrives" lab_wait_for 180 has_come d2 eth0 900000
 steal_stop
 judges_off
 within "fifteen grants are worth one burst" "$(arrived d1)" $RATE $BURST
-usable "the grant was usable all the while" "$(arrived d1)" $RATE 0.3
+check "each of the fifteen grants was usable" [ $used -eq 15 ]
 note "$(arrived d2) bytes of a volume of 1048576"
 promised "and fifteen grants are one volume" [ "$(arrived d2)" -le 1048576 ]
-check "most of which was usable" [ "$(arrived d2)" -ge 900000 ]
+check "most of which was usable" [ "$(arrived d2)" -ge 890000 ]
 ctl revoke --all >/dev/null 2>&1
-sleep 0.1
+lab_settle
 judges_on
 steal --count 600 --pps 2000 <"$LAB_TMP/frames"
 judges_off

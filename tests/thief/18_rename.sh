@@ -18,15 +18,17 @@ steal_on 300 6000 <<END # until the last name is in force, however long that tak
 eth ip4 src=$HOST4 dst=$A4 udp fill=1000
 eth ip6 src=$HOST6 dst=$B6 udp fill=1000
 END
+used=0
 for ((N = 1; N <= 12; N++)); do
 	thief_peers | lab_policy_head | lab_apply || nok "policy $N applies"
-	sleep 0.1
+	comes d1 && used=$((used + 1))
 done
+check "most of the volume arrives" lab_wait_for 180 has_come d2 eth0 900000
 steal_stop
 judges_off
 within "twelve names are worth one burst" "$(arrived d1)" $RATE $BURST
-usable "the grant was usable under every name" "$(arrived d1)" $RATE 0.7
+check "the grant was usable under every name" [ $used -eq 12 ]
 note "$(arrived d2) bytes of a volume of 1048576"
 promised "and one volume" [ "$(arrived d2)" -le 1048576 ]
-check "most of which was usable" [ "$(arrived d2)" -ge 900000 ]
+check "most of which was usable" [ "$(arrived d2)" -ge 890000 ]
 done_testing

@@ -46,7 +46,7 @@ loud() { # MAC of the DPU's port; source addresses that its answers would go to 
 	done
 }
 judges_on
-steal --seconds 2 --pps 2000 <<<"$(loud "$port" 10.7.99.2 fd00:7:99::2)"
+steal --count 4000 --pps 2000 <<<"$(loud "$port" 10.7.99.2 fd00:7:99::2)"
 judges_off
 nothing_leaves "nothing of the host's leaves by any device, however it is answered"
 no_socket_heard "nor does any of it reach a socket"

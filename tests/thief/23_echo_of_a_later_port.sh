@@ -32,13 +32,13 @@ echoes() {
 	done
 }
 echoes >"$LAB_TMP/echoes"
-send9() { # seconds
-	in_ns host9 "$FRAMES" send h0 --gw "$mac" --seconds "$1" --pps 5000 <"$LAB_TMP/echoes" \
+send9() { # frames
+	in_ns host9 "$FRAMES" send h0 --gw "$mac" --count "$1" --pps 5000 <"$LAB_TMP/echoes" \
 		>"$LAB_TMP/sent" 2>&1
 }
 judges_on
 ip_in dpu link set hpf9 up
-send9 2 || nok "the thief can send"
+send9 10000 || nok "the thief can send"
 judges_off
 nothing_leaves "with nobody to guard, nothing that came by it leaves by any device"
 no_socket_heard "nor does any of it reach a socket"
@@ -47,7 +47,7 @@ lab_bg guard dpu "$LOAD" guard
 lab_wait_for 5 sh -c "! ip -n $LAB-dpu link show dev hpf9 | grep -q '[<,]UP[,>]'" ||
 	nok "the guard takes the port down"
 judges_on
-send9 4 &
+send9 20000 &
 sender=$!
 for _ in {1..20}; do # the host's driver raises it again and again
 	ip_in dpu link set hpf9 up

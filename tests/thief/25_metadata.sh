@@ -16,7 +16,7 @@ through() { # spoilt <<< frames
 	meta=$!
 	lab_wait_for 5 grep -q ready "$LAB_TMP/meta" || { nok "metadata is given"; sed 's/^/# /' "$LAB_TMP/meta"; }
 	in_host "$FRAMES" send m0 --gw "$GATEWAY" --count 50 --pps 500 >/dev/null || nok "the thief can send"
-	sleep 0.1
+	lab_settle
 	exec {to}>&-
 	wait "$meta" # until it has left m1, which has room for one program
 	: >"$LAB_TMP/meta"

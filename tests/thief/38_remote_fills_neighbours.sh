@@ -24,7 +24,7 @@ steal_by_wire --count 10 --pps 50 <<END
 eth ip4 src=$A4 dst=$HOST4 udp fill=64
 eth ip6 src=$A6 dst=$HOST6 udp fill=64
 END
-sleep 0.2
+lab_settle
 lab_stop "$counter"
 check "what the wire says in the peer's name reaches the host, over IPv4" \
 	grep -q "^0800 $HOST4 $A4 " "$LAB_TMP/at-host"

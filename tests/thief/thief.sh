@@ -63,7 +63,7 @@ thief_lab() {
 	eth ip4 src=$HOST4 dst=$B4 udp fill=20
 	eth ip6 src=$HOST6 dst=$C6 udp fill=20
 	END
-	sleep 0.5
+	lab_settle
 }
 # The DPU forwards like any router, by default to the wire.
 thief_forward() { # 1 or 0
@@ -172,7 +172,8 @@ judges_on() {
 }
 judges_off() {
 	local pid i
-	sleep 0.2 # what is on its way arrives
+	sleep 0.02 # what is paced leaves within 10 ms
+	lab_settle
 	T=$(awk -v a="$JUDGED_FROM" -v b="$(now_us)" 'BEGIN { printf "%.4f", (b - a) / 1e6 }')
 	for pid in "${JUDGES[@]}"; do kill -TERM "$pid"; done 2>/dev/null
 	for pid in "${JUDGES[@]}"; do wait "$pid"; done 2>/dev/null
@@ -203,7 +204,7 @@ seen() { grep -v '^# ready' "$LAB_TMP/at-$1" | head -n 30 | sed 's/^/#   /'; }
 steal() {
 	in_host "$FRAMES" send h0 --gw "$GATEWAY" "$@" >"$LAB_TMP/sent" || nok "the thief can send"
 }
-# In the background: for SECONDS at PPS; steal_end waits for it.
+# In the background: for SECONDS at PPS; steal_end waits for it, or steal_stop ends it when what it was to cause has come.
 steal_on() { # seconds pps <<< frames
 	cat >"$LAB_TMP/frames"
 	nsenter --net="/run/netns/$LAB-host" "$FRAMES" send h0 --gw "$GATEWAY" --seconds "$1" \
@@ -257,12 +258,18 @@ within() { # sentence bytes rate burst
 	note "$2 bytes in $T s; at most $bound may arrive"
 	promised "$1" [ "$2" -le "$bound" ]
 }
-# At least SHARE of RATE x T, less one second: what a grant allows does pass.
-usable() { # sentence bytes rate share
-	local bound
-	bound=$(awk -v r="$3" -v t="$T" -v s="$4" 'BEGIN { printf "%.0f", s * r * (t - 1) / 8 }')
-	note "$2 bytes in $T s; at least $bound must arrive"
-	check "$1" [ "$2" -ge "$bound" ]
+# What a grant allows does pass: waits until so many bytes more have come to the place's own interface, by a thief who still
+# sends. How soon that must be is shown where rates are (netns.traffic).
+comes() { # place [bytes]
+	local ns dev at
+	read -r _ ns dev < <(thief_places | grep "^$1 ")
+	at=$(lab_rx "$ns" "$dev")
+	lab_wait_for 180 has_come "$ns" "$dev" $((${at% *} + ${2:-3000})) || { note "nothing comes to $1"; return 1; }
+}
+has_come() { # namespace device bytes
+	local at
+	at=$(lab_rx "$1" "$2")
+	[[ ${at% *} -ge $3 ]]
 }
 heard() { grep '^heard' "$LAB_TMP/dpu-sockets"; }
 no_socket_heard() { # sentence: IGMP, ND and MLD the kernel must hear
@@ -287,7 +294,7 @@ granted_arrives() {
 answered() { # 4 or 6, count
 	local to=10.250.0.1
 	[[ $1 -eq 4 ]] || to=fd00:250::1
-	in_ns mgmt ping "-$1" -q -c "$2" -i 0.1 -W 1 $to | sed -n 's/.* \([0-9]*\) received.*/\1/p'
+	in_ns mgmt ping "-$1" -q -c "$2" -i 0.1 -W 10 $to | sed -n 's/.* \([0-9]*\) received.*/\1/p'
 }
 entries() { ip_in dpu "-$1" neigh show nud all dev hpf0 | wc -l; } # 4 or 6: of the host's port
 forget() { # namespace device: every neighbour there has to be learnt again
