@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# vm-testbed/lib without a guest: which scripts take turns, and how a run's outputs are judged.
+# vm-testbed without a guest: the groups of scripts, what a run without a VM says, and how outputs are judged.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}}
@@ -10,43 +10,67 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 lib=$source_dir/vm-testbed/lib results=$tmp/results
 
-# ---- Turns
-jobs() { # turn [source]
+# ---- Groups
+vm=$source_dir/tests/vm groups=$source_dir/vm-testbed/groups
+scripts() { (cd "$vm" && printf '%s\n' [0-9]*.sh | sed 's/\.sh$//' | sort); }
+says() { (cd "$vm" && grep -lE "^# vm-$1" [0-9]*.sh | sed 's/\.sh$//' | sort); }
+group() { sed -n "s/^$1 //p" "$groups" | tr ' ' '\n' | sed '/^--/d'; } # its scripts
+sed '/^#/d; /^$/d; s/^[^ ]* //; s/^--icount //' "$groups" | tr ' ' '\n' | sort >"$tmp/grouped"
+check "each script of tests/vm is in one group, and no other word is" diff <(scripts) "$tmp/grouped"
+check "each says what it costs" diff <(scripts) <(says 'cost: *[1-9][0-9]*$')
+check "the core's group has those that say so" diff <(says 'set: *core$') <(group core | sort)
+check "those that count instructions are in groups of that clock" \
+	diff <(says 'icount: *yes$') <(sed -n 's/^[^ ]* --icount //p' "$groups" | tr ' ' '\n' | sort)
+apart() { # a libc of its own
+	local name
+	for name in $(says 'needs:.*strongswan6'); do grep -qx "[^ ]* $name" "$groups" || return; done
+}
+check "what has a guest of its own is alone" apart
+# A boot and its scripts: a group of a slice fits into it beside others, and --all has the rest.
+BOOT=30
+cost() { # group
+	local name all=$BOOT
+	for name in $(group "$1"); do all=$((all + $(sed -n 's/^# vm-cost: *//p' "$vm/$name.sh"))); done
+	echo "$all"
+}
+affordable() {
+	local name most rc=0
+	while read -r name _; do
+		case $name in core) most=150 ;; all_*) continue ;; *) most=200 ;; esac
+		[[ $(cost "$name") -le $most ]] || { note "$name costs $(cost "$name") s of $most"; rc=1; }
+	done < <(sed '/^#/d; /^$/d' "$groups")
+	return $rc
+}
+check "the core costs 150 s at most, a group of a slice 200" affordable
+
+# ---- Jobs
+jobs() { # test…
 	rm -rf "$results"
 	mkdir "$results"
-	VM_TURN=$1 VM_CACHE=$tmp python3 "$lib/jobs.py" "${2:-$source_dir}" "$tmp" "$results" 6.12 >"$tmp/out" 2>"$tmp/err"
+	VM_CACHE=$tmp python3 "$lib/jobs.py" "$source_dir" "$tmp" "$results" 6.12 "$@" >"$tmp/out" 2>"$tmp/err"
 }
-chosen() { sed -n 's/^# turn .*): //p' "$tmp/out" | tr ' ' '\n'; }
-jobs 0
-groups=$(sed -n 's/^# turn 0 of \([0-9]*\) .*/\1/p' "$tmp/out")
-for ((i = 0; i < groups; i++)); do
-	jobs $i && chosen >"$tmp/group$i"
-	[[ $(wc -l <"$tmp/group$i") -le 4 && $(find "$results" -name '*.job' | wc -l) -eq $(wc -l <"$tmp/group$i") ]] ||
-		nok "group $i has four scripts at most, and a job for each"
-done
-cat "$tmp"/group* | sort >"$tmp/in-turn"
-says() { (cd "$source_dir/tests/vm" && grep -lE "^# vm-($1)" [0-9]*.sh | sed 's/\.sh$//' | sort); }
-comm -23 <(says 'long: *yes') <(says '(once|quiet|icount): *yes|cpus:|needs:.*strongswan6') >"$tmp/should"
-check "each long script takes its turn once, but those that need a guest of their own, the longest, and what judges speed" \
-	diff "$tmp/should" "$tmp/in-turn"
-check "in five groups or more" test "$groups" -ge 5
-refute "a turn that is no number is refused" jobs first
-check "with the accepted ones" grep -qx "VM_TURN is 'first': commit, or a number from 0 to $((groups - 1))" "$tmp/err"
+core_jobs() {
+	# shellcheck disable=SC2046 # words
+	jobs $(group core) && [[ $(find "$results" -name '*.job' | wc -l) -eq $(group core | wc -l) ]]
+}
+check "each script of the core has a job" core_jobs
+refute "no time limit of theirs is below ten minutes" eval 'grep -LE "^([6-9][0-9]{2}|[0-9]{4,})$" "$results"/*.timeout | grep .'
+refute "one that counts instructions is refused in another guest" jobs "$(says 'icount: *yes$' | head -n 1)"
+check "with the next step" grep -q 'needs vm-testbed/run --icount$' "$tmp/err"
+refute "what is no test is refused" jobs no_such_test
 
-mkdir -p "$tmp/source/tests/vm"
-for i in {10..19}; do printf '#!/bin/bash\n# vm-long: yes\n' >"$tmp/source/tests/vm/${i}_x.sh"; done
-git_in() { git -C "$tmp/source" -c user.name=t -c user.email=t@example.org -c commit.gpgsign=false "$@" >/dev/null 2>&1; }
-git_in init && git_in commit --allow-empty -m one
-by_hash() { # the group that the first 60 bits of the commit's hash decide
-	local hash
-	hash=$(git -C "$tmp/source" rev-parse HEAD)
-	jobs commit "$tmp/source" && grep -q "^# turn $((16#${hash:0:15} % 3)) of 3 (commit ${hash:0:12}): " "$tmp/out"
+# ---- Without a VM
+required() { # options of run…: in a cache that is empty, without a network
+	BWL_VM_CACHE=$tmp/cache "$source_dir/vm-testbed/run" --no-install "$@" >"$tmp/out" 2>&1
 }
-check "a commit's hash decides whose turn it is" by_hash
-git_in commit --allow-empty -m two
-check "that of the next commit, again" by_hash
-rm -rf "$tmp/source/.git"
-check "without git it is the first group's" eval 'GIT_CEILING_DIRECTORIES=$tmp jobs commit "$tmp/source" && grep -q "^# turn 0 of 3 (no commit is known)" "$tmp/out"'
+required 10_tunnel
+check "a run by hand that gets no VM says 77" test $? -eq 77
+required --required --group core
+check "one that needs it has failed" test $? -eq 1
+check "with the reason first" eval 'head -n 1 "$tmp/out" | grep -q "^no VM here: "'
+check "and the next step" grep -q 'packaging/install-deps vm' "$tmp/out"
+required --group no_such_group
+check "a group that is not there is wrong usage" test $? -eq 2
 
 # ---- Results
 rm -rf "$results"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Finds out by trying what this guest's kernel offers; vm-testbed/matrix prints the `# lacks` lines. The
 # cases are what every kernel of the table must have.
-# vm-timeout: 120
+# vm-cost: 10
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-guest-$$ LAB_DESTS=0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The trays, the capture at the switch and two charons, without bwlimit: the parts on which tests of the mesh
 # rely.
-# vm-timeout: 240
+# vm-cost: 50
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A guest that QEMU ran into an int3 of its own kernel is booted again for the tests that had not ended, this one among
 # them (vm-testbed/README.md). Here the guest prints what such a kernel prints, and ends.
-# vm-long: yes
+# vm-cost: 35
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=../harness/tap.sh

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # How bwlimit tracks what the kernel holds: SAs and policies made and removed by iproute2, which
 # does not know bwlimit.
-# vm-long: yes
-# vm-timeout: 300
+# vm-cost: 55
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-xfrm-$$ LAB_DESTS=0

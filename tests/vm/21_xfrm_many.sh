@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tracker with a thousand peers, and with more notifications than its socket holds.
-# vm-long: yes
-# vm-timeout: 300
+# vm-cost: 60
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-many-$$ LAB_DESTS=0

@@ -3,8 +3,7 @@
 # Path offload end to end. The uplink is a netdevsim that holds packet-offloaded SAs and policies and sends
 # what XDP redirects to it (our patch); behind it bwl-inline encrypts exactly what the
 # kernel holds there at that moment. SAs and policies are removed at random while traffic flows.
-# vm-long: yes
-# vm-timeout: 600
+# vm-cost: 90
 # vm-needs: netdevsim iproute2
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

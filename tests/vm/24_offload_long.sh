@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # 23_offload, with a thousand removals.
-# vm-long: yes
+# vm-cost: 900
 # vm-once: yes
-# vm-timeout: 1500
 # vm-needs: netdevsim iproute2
 REMOVALS=1000 exec bash "${BWL_SOURCE:?}/tests/vm/23_offload.sh"

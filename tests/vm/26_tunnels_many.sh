@@ -4,9 +4,8 @@
 # address and identity, is loaded into charon; all come up on one xfrm interface and reach the
 # tracker, one packet goes through each, and one command revokes all. One charon with a thousand addresses and
 # identities plays the thousand other DPUs.
-# vm-long: yes
+# vm-cost: 1200
 # vm-once: yes
-# vm-timeout: 1800
 # vm-needs: strongswan
 # vm-env: BWL_TUNNELS
 set -uo pipefail

@@ -3,8 +3,7 @@
 # What an uplink's hardware decrypts. The uplink is a netdevsim that holds packet-offloaded SAs of both
 # directions; bwl-inline behind it encrypts and decrypts, and our patch attaches the SA to received packets, as
 # mlx5 does. From there to the host everything is the kernel's and the programs'.
-# vm-long: yes
-# vm-timeout: 400
+# vm-cost: 80
 # vm-needs: netdevsim iproute2
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -3,8 +3,7 @@
 # A host sets when its packet departs (SO_TXTIME). veth keeps that time, and fq on the uplink would hold the
 # packet until then: charged now, it would leave after a revocation. With bwlimit it leaves at once.
 # Judged by the order in which two packets arrive: the one that departs later, and one that was sent after it.
-# vm-timeout: 180
-# vm-cpus: 1
+# vm-cost: 50
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-txtime-$$ LAB_DESTS=1

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Mode shape through ESP: departure times reach fq on the uplink, below the tunnel device. What share of a limit TCP
 # gets depends on the machine, so 93_pacing judges it, by a clock that counts instructions.
-# vm-long: yes
-# vm-timeout: 300
+# vm-cost: 80
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-shape-$$

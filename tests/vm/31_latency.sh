@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # How long packets are delayed, through real ESP and fq: the field that carries the time survives the tunnel device,
 # encryption and the segmentation of GSO packets, and every packet still has it at the last gate.
-# vm-timeout: 300
+# vm-cost: 50
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-late-$$

@@ -3,7 +3,7 @@
 # Everything together: two trays with bwlimit, strongSwan and the tracker of SAs, and a thief on the network.
 # Promises 5 and 9, checked with packets: through rekeying, a killed charon and revocation only ESP, IKE, ARP
 # and ND leave, and the marker that the host sends all the time is never seen.
-# vm-timeout: 500
+# vm-cost: 75
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -3,8 +3,7 @@
 # What somebody at the cables, or a DPU that was taken over, can do to two working trays (promises 1,
 # 5, 8): replayed ESP, plaintext from the network, forged sources, a sender that ignores its limits,
 # and a cable to a rogue device that has the other tray's addresses, and certificates of its own.
-# vm-long: yes
-# vm-timeout: 500
+# vm-cost: 250
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

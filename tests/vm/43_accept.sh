@@ -3,9 +3,8 @@
 # Both sides (promise 8): a receiver with the default `accept`, the grant + 0.1 % and 5 ms of burst,
 # refuses nothing that a sender within its grant lets out, in any mode; timed by the clock of
 # instructions, because milliseconds matter. SAs are made by hand, without charon.
-# vm-long: yes
+# vm-cost: 140
 # vm-icount: yes
-# vm-timeout: 5000
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-acc-$$

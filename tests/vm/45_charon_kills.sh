@@ -4,10 +4,8 @@
 # the grant, and traffic always comes back. 46_charon_back is the short version.
 # Measured: 100 kills in 58 minutes on an emulated CPU that had a third of a core: 72 000 frames at the two ports of
 # the switch, none of them in the clear; of 1 445 windows of at least a second the fullest had 97 % of rate × T + burst.
-# vm-long: yes
-# vm-cpus: 1
+# vm-cost: 1200
 # vm-env: KILLS_SEED
-# vm-timeout: 1800
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # charon is killed under load, and SAs and policies are removed from the kernel: nothing leaves
 # in the clear, nobody gets more than the grant, and traffic comes back by itself.
-# vm-long: yes
-# vm-timeout: 600
+# vm-cost: 120
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -4,9 +4,8 @@
 # traffic at the limit of volumes and with grants being given, on a device that logs each write (dm-log-writes).
 # After each cut, what is left mounts and opens; the ledger has at least what had been released by then, and the log
 # every record that was acknowledged (promises 3 and 6). BWL_CUT_STEP=10 cuts only at every tenth write.
-# vm-long: yes
+# vm-cost: 1200
 # vm-once: yes
-# vm-timeout: 1800
 # vm-env: BWL_CUT_STEP BWL_CUT_SECONDS
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

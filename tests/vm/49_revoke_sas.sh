@@ -4,8 +4,7 @@
 # more. If charon hangs or is dead, that still holds here; the other side, which nobody tells then, finds
 # out by itself. The times are printed, not judged: the clock of instructions runs ahead while charon
 # waits for a disk, and any other clock is that of a busy machine.
-# vm-long: yes
-# vm-timeout: 600
+# vm-cost: 110
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

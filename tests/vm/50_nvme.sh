@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A host reads and writes the other's disk with NVMe/TCP through the tunnel: the class is right, the
 # rate holds as the receiver counts it, and data that is read is charged to its sender.
-# vm-long: yes
-# vm-timeout: 400
+# vm-cost: 80
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-nvme-$$

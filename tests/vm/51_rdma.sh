@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # RDMA between the hosts (soft-RoCE) through the tunnel: the class is right, the rate holds as the
 # receiver counts it, and an RDMA READ, which the peer pulls, is charged to the data owner's DPU.
-# vm-long: yes
-# vm-timeout: 600
+# vm-cost: 110
 # vm-needs: rdma
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -3,8 +3,7 @@
 # MTU through the tunnel, at 1500 and at 9000, IPv4 and IPv6: TCP works for hosts that obey
 # "too big" and for those that ignore it, with GSO and without; the message goes to the host and nowhere
 # else, since the DPU has no route there; packets that are too big cost nothing.
-# vm-long: yes
-# vm-timeout: 600
+# vm-cost: 80
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-mtu-$$

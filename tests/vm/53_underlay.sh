@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Other underlays: IPv6, with IKE; two uplinks, of which one fails, then both. While links flap,
 # traffic continues or stops, and never leaves in the clear.
-# vm-long: yes
-# vm-timeout: 500
+# vm-cost: 90
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -3,8 +3,7 @@
 # Both ends of a pair with ESP between them (SAs by hand): what one tray says it sent equals what the other says
 # arrived, to the byte, less what was refused on arrival and what the counters of the SAs and of XFRM have of frames that
 # were lost or corrupted on the network, or came without an SA to decrypt them. netns.both_ends is the same in the clear.
-# vm-long: yes
-# vm-timeout: 400
+# vm-cost: 80
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck disable=SC2034 # for lab.sh

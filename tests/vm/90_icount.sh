@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Under --icount a guest nanosecond is an executed instruction: costs are counts that do
 # not depend on the machine or its other load.
-# vm-timeout: 300
+# vm-cost: 30
 # vm-icount: yes
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Promise 9, timed: how long after a revocation the last packet leaves on the uplink, the worst of a
 # hundred, while the host sends more than may pass. No charon runs: only the map closes.
-# vm-long: yes
-# vm-timeout: 600
+# vm-cost: 140
 # vm-icount: yes
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -3,8 +3,7 @@
 # What the limiter adds, in instructions per packet, to the path from the host port to ESP, in per cent
 # of the same redirect and SA without it; XDP is idle, since nothing is refused. The goal of 10 is missed
 # (bench/README.md): the test checks that it grows no further. Boots of the same tree differ by one.
-# vm-long: yes
-# vm-timeout: 900
+# vm-cost: 250
 # vm-icount: yes
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -3,8 +3,7 @@
 # How much of a limit TCP gets in mode shape, and what the limiter drops of it; for comparison, in the same
 # guest, other ways to limit. Under --icount the guest carries the same on any machine. Shares
 # are of inner frames (Ethernet, without FCS): what the receiver got, times 1514/1448.
-# vm-long: yes
-# vm-timeout: 900
+# vm-cost: 400
 # vm-needs: openvswitch
 # vm-icount: yes
 set -uo pipefail

@@ -4,8 +4,7 @@
 # path from the host port to ESP, in instructions, and what bwlimit adds: less than OVS, and, with four limits and
 # without XDP, less than tc's police. For one limit, a limiter with no source check, last gate or accounts adds less:
 # that is printed, not checked.
-# vm-long: yes
-# vm-timeout: 900
+# vm-cost: 400
 # vm-needs: openvswitch
 # vm-icount: yes
 set -uo pipefail

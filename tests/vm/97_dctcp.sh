@@ -3,8 +3,7 @@
 # DCTCP under mode mark: how much of the limit it gets, and what is dropped; with fq, and without.
 # The round trip is 0.28 ms: two packets in each, the least that TCP sends, exceed the limit, so marks
 # alone cannot hold it; without fq the limiter has to drop.
-# vm-long: yes
-# vm-timeout: 900
+# vm-cost: 250
 # vm-icount: yes
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

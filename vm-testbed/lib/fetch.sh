@@ -22,16 +22,17 @@ vm_mirrors() {
 		sort -k 2 -u
 }
 
-# Runs apt with separate lists: vm_apt SUITE COMMAND…
+# Runs apt with separate lists: vm_apt SUITE COMMAND…. Their lock is the cache's own, so no other apt of this machine is in its
+# way; who holds the cache's lock (run) has them alone.
 vm_apt() {
 	local dir tool=$2
 	dir=$(vm_apt_dir "$1")
 	shift 2
-	timeout 300 "$tool" -q -o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir/cache" \
+	timeout 900 "$tool" -q -o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir/cache" \
 		-o APT::Architecture="$VM_ARCH" \
 		-o Dir::Etc::sourcelist="$dir/list.sources" -o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::Etc::preferencesparts=/dev/null -o APT::Sandbox::User=root \
-		-o Acquire::Retries=2 -o Acquire::Languages=none "$@"
+		-o Acquire::Retries=5 -o Acquire::Languages=none "$@"
 }
 
 # Fetches the package lists of a suite, at most once a day. For the machine's own release they include
@@ -75,6 +76,15 @@ vm_unpack() {
 	fi
 	rm -rf "$tmp"
 	return $rc
+}
+
+# Only one run at a time fills the cache: it holds descriptor 9. Another waits, and says so.
+vm_lock() {
+	mkdir -p "$VM_CACHE"
+	exec 9>"$VM_CACHE/lock"
+	flock -n 9 && return
+	echo "# another run fills $VM_CACHE: waiting for it, for 30 minutes at most"
+	flock -w 1800 9
 }
 
 # Makes PATH in the cache once, by a command whose last argument is the empty folder to fill:

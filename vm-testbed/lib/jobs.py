@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write one NUMBER-NAME.job (a bash script), .timeout, .needs and .cpus for each test to run.
+"""Write one NUMBER-NAME.job (a bash script), .timeout and .needs for each test to run.
 
 jobs.py SOURCE BUILD RESULTS KERNEL TEST…; a TEST is a script of tests/vm, a ctest test or a label.
-VM_TURN=commit: instead of TESTs four of the long scripts, by the commit's hash. VM_TURN=N: the Nth four.
 """
 import json
 import os
@@ -11,11 +10,11 @@ import shlex
 import subprocess
 import sys
 
-# Timeouts of tests are for an idle machine, so they are multiplied by this.
-PATIENCE = 3
-
-# So many long scripts take turns.
-AT_ONCE = 4
+# What ends a test that hangs. It is no verdict on speed: a script has this many times its declared cost, and ten minutes
+# at least; a ctest test has this many times its TIMEOUT.
+PATIENCE_COST = 20
+PATIENCE_TIMEOUT = 3
+LEAST = 600
 
 source, build, results, kernel, *wanted = sys.argv[1:]
 scripts = os.path.join(source, "tests/vm")
@@ -33,12 +32,8 @@ def head(name, what):
     return found and found[1]
 
 
-def says(name, what):
-    return (head(name, what) or "").startswith("yes")
-
-
 def counts_instructions(name):
-    return says(name, "icount")
+    return (head(name, "icount") or "").startswith("yes")
 
 
 def ctest_tests():
@@ -61,7 +56,7 @@ def script_job(name):
     env = {"BWL_BUILD": build, "BWL_SOURCE": source}
     env.update({k: os.environ[k] for k in (head(name, "env") or "").split() if k in os.environ})
     return {"name": name, "command": ["bash", os.path.join(scripts, name + ".sh")], "cwd": source, "env": env,
-            "cpus": head(name, "cpus"), "path": [], "timeout": int(head(name, "timeout") or 120),
+            "path": [], "timeout": max(LEAST, PATIENCE_COST * int(head(name, "cost") or 0)),
             "needs": (head(name, "needs") or "").split()}
 
 
@@ -72,7 +67,7 @@ def ctest_job(name):
     first = "PATH=path_list_prepend:"
     path = [m.removeprefix(first) for m in props.get("ENVIRONMENT_MODIFICATION", []) if m.startswith(first)]
     return {"name": name, "command": test["command"], "env": env, "needs": [], "path": path,
-            "cwd": props.get("WORKING_DIRECTORY", build), "timeout": int(props.get("TIMEOUT", 300))}
+            "cwd": props.get("WORKING_DIRECTORY", build), "timeout": PATIENCE_TIMEOUT * int(props.get("TIMEOUT", 300))}
 
 
 def resolve(word):
@@ -89,35 +84,6 @@ def resolve(word):
              f"labels build {build} first")
 
 
-def takes_turns(name):
-    """Long, but not the longest, judges no speed, and has the guest that the others have."""
-    own_guest = counts_instructions(name) or head(name, "cpus") or "strongswan6" in (head(name, "needs") or "").split()
-    return says(name, "long") and not (says(name, "once") or says(name, "quiet") or own_guest)
-
-
-def whose_turn(turn):
-    """Each of the groups has the same odds for a new commit: the first 60 bits of its hash decide."""
-    names = [n for n in script_names() if takes_turns(n)]
-    groups = -(-len(names) // AT_ONCE)
-    if turn == "commit":
-        done = subprocess.run(["git", "-C", source, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-        commit = done.stdout.strip()
-        turn = int(commit[:15], 16) if re.fullmatch("[0-9a-f]{40,}", commit) else 0
-        by = f"commit {commit[:12]}" if commit else "no commit is known"
-    elif turn.isdecimal():
-        turn, by = int(turn), "VM_TURN"
-    else:
-        sys.exit(f"VM_TURN is '{turn}': commit, or a number from 0 to {groups - 1}")
-    chosen = names[turn % groups::groups]
-    print(f"# turn {turn % groups} of {groups} ({by}): {' '.join(chosen)}", flush=True)
-    return chosen
-
-
-if os.environ.get("VM_TURN"):
-    if wanted or icount:
-        sys.exit("--turn takes no tests, and no --icount")
-    wanted = whose_turn(os.environ["VM_TURN"])
-wanted = wanted or [n for n in script_names() if counts_instructions(n) == icount and not says(n, "long")]
 jobs = [job for word in wanted for job in resolve(word)]
 for i, job in enumerate(jobs):
     base = os.path.join(results, f"{i:03d}-{job['name']}")
@@ -130,10 +96,7 @@ for i, job in enumerate(jobs):
             f.write(f"export PATH={shlex.quote(folder)}:$PATH\n")
         f.write("exec " + shlex.join(job["command"]) + "\n")
     with open(base + ".timeout", "w", encoding="utf-8") as f:
-        f.write(str(PATIENCE * job["timeout"]))
-    if job.get("cpus"):
-        with open(base + ".cpus", "w", encoding="utf-8") as f:
-            f.write(job["cpus"] + "\n")
+        f.write(str(job["timeout"]))
     if job["needs"]:
         with open(base + ".needs", "w", encoding="utf-8") as f:
             f.write("\n".join(job["needs"]) + "\n")

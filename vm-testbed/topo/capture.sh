@@ -53,6 +53,11 @@ capture_list() { # name filter
 	local f
 	for f in "$LAB_TMP/$1".*.pcap; do tcpdump -nn -e -r "$f" "$2" 2>/dev/null; done
 }
+# When each arrived: seconds since 1970, by the guest's clock.
+capture_times() { # name filter
+	local f
+	for f in "$LAB_TMP/$1".*.pcap; do tcpdump -nn -tt -r "$f" "$2" 2>/dev/null; done | cut -d ' ' -f 1 | sort -n
+}
 capture_count() { # name filter
 	capture_list "$@" | wc -l
 }
