@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Path offload end to end. The uplink is a netdevsim that holds packet-offloaded SAs and policies and sends
-# what XDP redirects to it (our patch); behind it bwl-inline encrypts exactly what the
-# kernel holds there at that moment. SAs and policies are removed at random while traffic flows.
+# Path offload end to end: what an uplink's hardware encrypts (lib/offload.sh). SAs and policies are removed at random while
+# traffic flows. 27_offload_in has what it decrypts.
 # vm-cost: 90
 # vm-needs: netdevsim iproute2
 set -uo pipefail
@@ -10,24 +9,12 @@ BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 REMOVALS=${REMOVALS:-40}
 LAB=bwl-off-$$
 for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture vm-testbed/topo/manual_sa \
-	vm-testbed/topo/netdevsim; do
+	vm-testbed/topo/netdevsim tests/vm/lib/offload; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
-INLINE=$LAB_BUILD/tests/harness/bwl-inline
 
-trays_up 2 || exit 1
-trap 'nsim_down; echo 2 >/sys/bus/netdevsim/del_device; lab_down' EXIT
-if ! nsim_wire dpu1 box s1; then
-	skip "path offload" "this kernel's netdevsim has no packet offload"
-	done_testing
-	exit
-fi
-tray_set_mac dpu1 p0 1 3
-lab_addr dpu1 p0 192.0.2.1/24 2001:db8::1/64
-in_ns dpu1 ethtool -K pf0hpf rxvlan off
-in_ns dpu1 ethtool -K p0 gro off
-
+offload_up "path offload"
 policy() { # own number, other number, path, rate
 	cat <<-END
 	version: 1
@@ -44,28 +31,10 @@ policy() { # own number, other number, path, rate
 	    grant: { rate: $4, mode: police }
 	END
 }
-tray_attach 1 --tunnel bwl0 || exit 1
-tray_attach 2 --tunnel bwl0 || exit 1
 check "tray 1 takes a policy with a peer of path offload" tray_apply 1 < <(policy 1 2 offload 100mbit)
 tray_apply 2 < <(policy 2 1 xfrm 100mbit)
-one=$(sa_if_id 1 tray-2) two=$(sa_if_id 2 tray-1)
-p0=$(ip_in dpu1 -j link show p0 | jq '.[0].ifindex')
-
-# Tray 2 encrypts in software; tray 1 has only its outbound SA and policies in the device.
-KEY=0x$(printf '%040d' 7)
-state() { # from to if_id further-words…
-	echo "xfrm state add src 192.0.2.$1 dst 192.0.2.$2 proto esp spi $((0x1000 + $1)) reqid $3 mode tunnel" \
-		"if_id $3 aead rfc4106(gcm(aes)) $KEY 128 flag af-unspec ${*:4}"
-}
-SA_OUT=$(state 1 2 "$one" offload packet dev p0 dir out)
-tmpl="tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid $one mode tunnel"
-POL4="xfrm policy add dir out src 10.0.1.0/24 dst 10.0.2.0/24 priority 100 if_id $one offload packet dev p0 $tmpl"
-POL6="xfrm policy add dir out src fd00:1::/64 dst fd00:2::/64 priority 100 if_id $one offload packet dev p0 $tmpl"
-# Nobody's if_id: the device knows no if_id, so it drops by these policies; the kernel, in which they would
-# otherwise match everybody, does not.
-BLOCK4="xfrm policy add dir out src 0.0.0.0/0 dst 0.0.0.0/0 if_id 0xffffffff action block priority 4294967294 offload packet dev p0 tmpl proto esp reqid 1 mode tunnel"
-BLOCK6="xfrm policy add dir out src ::/0 dst ::/0 if_id 0xffffffff action block priority 4294967294 offload packet dev p0 tmpl proto esp reqid 1 mode tunnel"
-dpu1() { in_ns dpu1 ip -batch - 2>/dev/null <<<"$1"; }
+offload_words
+# Tray 1 has only its outbound SA and policies in the device.
 gone_words() { # what was added
 	case $1 in
 	*" state "*) echo "xfrm state delete src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001" ;;
@@ -73,73 +42,50 @@ gone_words() { # what was added
 	*) sed 's/policy add/policy delete/; s/ priority 100//; s/ offload.*//' <<<"$1" ;;
 	esac
 }
-gone() { dpu1 "$(gone_words "$1")"; }
-dpu1 "$(state 2 1 "$one" replay-window 64)"
+gone() { offload_add "$(gone_words "$1")"; }
+offload_add "$(offload_state 2 1 "$ONE" replay-window 64)"
 for prefix in 0.0.0.0/0 ::/0; do
-	dpu1 "xfrm policy add dir in src $prefix dst $prefix if_id $one tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid $one mode tunnel"
+	offload_add "xfrm policy add dir in src $prefix dst $prefix if_id $ONE tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid $ONE mode tunnel"
 done
-in_ns dpu2 ip -batch - < <(state 1 2 "$two" replay-window 64; state 2 1 "$two")
-sa_policy 2 out 2 1 "$two"
-sa_policy 2 in 1 2 "$two"
-sa_usable 2 "$two" 3
-
-lab_bg box dpu1 "$INLINE" "/run/netns/$LAB-box" w0 w1 "$p0"
-box=$LAB_PID
-lab_wait_for 10 grep -q ready "$LAB_TMP/box"
+offload_tray2
+offload_box_up
 capture_start wire s1
-BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$IPSECD" track --json
-watch=$LAB_PID
-pings() { in_ns host1 ping -q -c 3 -i 0.2 -W 2 "$1" >/dev/null; }
-why() { tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carried_why; }
-is_why() { [[ $(why) == "$1" ]]; }
-frames() { # port reason-pattern: so far
-	tray_ctl 1 --json reasons | jq "[.reasons[] | select((.port + (if .hook == \"gate\" then \" out\" else \"\" end)) == \"$1\" and (.reason | test(\"$2\"))) | .frames] | add // 0"
-}
+offload_watch_up
 
-check "without an SA it is not XDP that carries" lab_wait_for 10 is_why no-sa
-dpu1 "$SA_OUT"
-dpu1 "$POL4"
-check "SA and policy in the device are not enough" lab_wait_for 10 is_why no-drop-beneath
+check "without an SA it is not XDP that carries" lab_wait_for 60 is_why no-sa
+offload_add "$SA_OUT"
+offload_add "$POL4"
+check "SA and policy in the device are not enough" lab_wait_for 60 is_why no-drop-beneath
 refute "and nothing passes" pings 10.0.2.2
-dpu1 "$BLOCK4"
-dpu1 "$BLOCK6"
-dpu1 "$POL6"
-check "with drop policies beneath, XDP carries" lab_wait_for 10 is_why xdp
+offload_add "$BLOCK4"
+offload_add "$BLOCK6"
+offload_add "$POL6"
+check "with drop policies beneath, XDP carries" lab_wait_for 60 is_why xdp
 was=$(frames "bwl0 out" ^pass-gate)
 check "a ping over IPv4 passes" pings 10.0.2.2
 check "a ping over IPv6 passes" pings fd00:2::2
 check "the tunnel device saw none of it" test "$(frames "bwl0 out" ^pass-gate)" = "$was"
 # A connection begins by TC (which lowers the MSS of its SYN), also straight to the uplink, and continues by XDP.
-tcp() { # destination
-	lab_bg iperf host2 timeout 60 iperf3 -s -1
-	lab_wait_for 20 in_ns host2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
-	in_ns host1 timeout 40 iperf3 -c "$1" -n 1M -J >"$LAB_TMP/tcp" 2>&1
-	lab_stop "$LAB_PID"
-	jq -e '.end.sum_received.bytes > 150000' "$LAB_TMP/tcp" >/dev/null || { tail -n 3 "$LAB_TMP/tcp" | sed 's/^/# /'; return 1; }
-}
-# Frames are counted one by one, and have their checksums, as on a cable: the device adds none.
-in_ns host1 ethtool -K h0 tx off tso off gso off tx-udp-segmentation off >/dev/null
-check "TCP over IPv4 passes" tcp 10.0.2.2
-check "TCP over IPv6 passes" tcp fd00:2::2
+check "TCP over IPv4 passes" tcp host1 host2 10.0.2.2 150000
+check "TCP over IPv6 passes" tcp host1 host2 fd00:2::2 150000
 check "the tunnel device saw none of that either" test "$(frames "bwl0 out" ^pass-gate)" = "$was"
 check "verify says so" sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsenter --net=/run/netns/$LAB-dpu1 '$LOAD' verify --json |
 	jq -e '.checks[] | select(.text | test(\"XDP carries all 1 peer\"))' >/dev/null"
 gone "$SA_OUT"
-check "an SA that goes is noticed" lab_wait_for 10 is_why no-sa
-dpu1 "$SA_OUT"
-lab_wait_for 10 is_why xdp
+check "an SA that goes is noticed" lab_wait_for 60 is_why no-sa
+offload_add "$SA_OUT"
+lab_wait_for 60 is_why xdp
 in_ns dpu1 ethtool -K pf0hpf rxvlan on
-check "a host port whose driver hides VLAN tags carries nothing by XDP" lab_wait_for 10 is_why host-xdp
+check "a host port whose driver hides VLAN tags carries nothing by XDP" lab_wait_for 60 is_why host-xdp
 in_ns dpu1 ethtool -K pf0hpf rxvlan off
-lab_wait_for 10 is_why xdp
-kill -KILL "$watch"
-wait "$watch" 2>/dev/null
-check "whoever looked after it killed, XDP stops" lab_wait_for 15 is_why untold
+lab_wait_for 60 is_why xdp
+kill -KILL "$WATCH"
+wait "$WATCH" 2>/dev/null
+check "whoever looked after it killed, XDP stops" lab_wait_for 60 is_why untold
 refute "and TC carries nothing that the device might not encrypt" pings 10.0.2.2
 check "uncharged" test "$(frames pf0hpf ^device)" -gt 0
-BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$IPSECD" track --json
-watch=$LAB_PID
-check "and goes on with the next" lab_wait_for 10 is_why xdp
+offload_watch_up
+check "and goes on with the next" lab_wait_for 60 is_why xdp
 
 # Random removals under load; a drop policy is never removed together with what is above it.
 marker_start host1 10.0.2.2
@@ -169,7 +115,7 @@ for ((i = 0; i < REMOVALS; i++)); do
 	for w in $what; do echo "${LESS[w]}" >&"$xfrm"; done
 	pause 0.0$((RANDOM % 6))
 	for w in $what; do echo "${ALL[w]}" >&"$xfrm"; done
-	[[ $((i % 10)) -ne 0 ]] || { lab_wait_for 20 is_why xdp && seen_xdp=$((seen_xdp + 1)); }
+	[[ $((i % 10)) -ne 0 ]] || { lab_wait_for 60 is_why xdp && seen_xdp=$((seen_xdp + 1)); }
 	pause 0.0$((RANDOM % 6))
 done
 check "after every tenth removal XDP carries again" test "$seen_xdp" -eq $(((REMOVALS + 9) / 10))
@@ -188,7 +134,7 @@ for ((i = 0; i < 60; i++)); do # until no frame is in flight
 	went
 	[[ $was != "$charged/$sent" ]] || break
 done
-lab_stop "$box"
+lab_stop "$BOX"
 said=$(tail -n 1 "$LAB_TMP/box")
 box() { jq ".$1" <<<"$said"; }
 note "$REMOVALS removals: $said"
@@ -206,7 +152,5 @@ check "the capture is whole" capture_stop wire
 check "behind the box there is ESP, ARP and ND only" capture_only_encrypted wire
 check "the marker never passed in the clear" capture_lacks_marker wire
 tray_ctl 1 reasons | sed 's/^/# /'
-lab_stop "$watch"
-in_ns dpu1 ip xfrm state flush
-in_ns dpu1 ip xfrm policy flush
+offload_down
 done_testing
