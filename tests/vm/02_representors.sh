@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Devices as a DPU's driver presents them: representors in switchdev mode, with SAs and policies in the
 # device.
-# vm-cost: 15
+# vm-cost: 30
 # vm-needs: netdevsim iproute2
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What probe reports about a card: netdevsim's switch, queues and features; SAs and policies that it accepts, rules
 # that it refuses; and that nothing of a trial stays in it, however probe ends.
-# vm-cost: 30
+# vm-cost: 105
 # vm-needs: netdevsim iproute2
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Two DPUs under our policies, with SAs in a kernel that has ESP: both load at the same moment, the installed
 # SAs have the peer's id, rekeying and renewal lose no SA, dropping a peer ends both ends.
-# vm-cost: 70
+# vm-cost: 65
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Path offload end to end: what an uplink's hardware encrypts (lib/offload.sh). SAs and policies are removed at random while
 # traffic flows. 27_offload_in has what it decrypts.
-# vm-cost: 90
+# vm-cost: 80
 # vm-needs: netdevsim iproute2
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What an uplink's hardware decrypts (lib/offload.sh): it holds SAs of both directions, and our patch attaches the SA to
 # received packets, as mlx5 does. From there to the host everything is the kernel's and the programs'.
-# vm-cost: 80
+# vm-cost: 70
 # vm-needs: netdevsim iproute2
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -3,7 +3,7 @@
 # Failures while two hosts send more than they may: links, SAs, policies, the tracker, a whole tray,
 # certificates. In every case nothing leaves in the clear, nobody gets more than the grant, and
 # traffic comes back (promises 2, 5, 6).
-# vm-cost: 450
+# vm-cost: 310
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The encrypted part of ./quickstart, in a kernel that has IPsec.
-# vm-cost: 45
+# vm-cost: 60
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -3,7 +3,7 @@
 # The kernel tells bwlimit's program of a suspend. A guest's root file system does not survive one (9p), so the test
 # goes only as far as the kernel's own test of the first step: processes are frozen, and thawed. In between it waits by reading
 # the clock, 5 s if nobody says otherwise, and an emulated clock is read slowly.
-# vm-cost: 20
+# vm-cost: 15
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-suspend-$$ LAB_DESTS=1

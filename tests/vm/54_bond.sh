@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A bond as the uplink: its members fail in turn; traffic continues and never leaves in the clear.
-# vm-cost: 80
+# vm-cost: 40
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-bond-$$

@@ -3,7 +3,7 @@
 # Compares what an uplink and its port count as sent with what was let out, if XDP sends (path offload) and the
 # card has counters of its own: a netdevsim with those of mlx5 (our patch). tests/netns/counters_test.sh has
 # the rest.
-# vm-cost: 60
+# vm-cost: 130
 # vm-needs: netdevsim iproute2
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -3,7 +3,7 @@
 # The kernel answers nowhere when it refuses a packet: the path to the other DPU is narrower than the uplink, the
 # DPU has no route to its host, and a default route through the management port. Charged packets, and others.
 # The judge looks for a marker of all that the host sends in all that management receives.
-# vm-cost: 50
+# vm-cost: 95
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-qui-$$

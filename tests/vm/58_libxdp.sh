@@ -4,7 +4,7 @@
 # and one more comes after it: all run, ours first; the limit holds, and TC judges what another program forges. A program
 # that runs before ours is found. If the kernel refuses our program below the dispatcher, attach says so and what to do,
 # and the host port stays down.
-# vm-cost: 40
+# vm-cost: 15
 # vm-needs: xdp-tools
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
