@@ -208,7 +208,8 @@ static void another_log_and_tiles_that_were_changed_are_refused(void **state)
 	shell("cp -r %s %s.kept", other, other);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		shell("rm -r %s && cp -r %s.kept %s", other, other, other);
-		shell("f=%s/%s; [ -e $f ] || f=%s/$(cd %s && ls -d %s/* | head -n 1); printf X | dd of=$f bs=1 seek=20 conv=notrunc 2>/dev/null",
+		/* another byte than what is there: random ones are anything */
+		shell("f=%s/%s; [ -e $f ] || f=%s/$(cd %s && ls -d %s/* | head -n 1); b=$(od -An -tu1 -j20 -N1 $f); printf \"\\\\$(printf %%o $((b ^ 1)))\" | dd of=$f bs=1 seek=20 conv=notrunc 2>/dev/null",
 		      other,
 		      i == 0   ? "tile/0/001.p/64"
 		      : i == 2 ? "tile/entries/001.p/64"
