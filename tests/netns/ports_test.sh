@@ -37,7 +37,7 @@ judge_on() { # destination
 	judged_from=${EPOCHREALTIME/[.,]/}
 }
 judge_off() { # destination
-	sleep 0.2 # what is on its way arrives
+	lab_settle
 	T=$((${EPOCHREALTIME/[.,]/} - judged_from))
 	lab_stop "$judge"
 	grep -q '^total .* lost 0$' "$LAB_TMP/at-$1" || nok "the judge at $1 saw everything"
@@ -47,14 +47,14 @@ arrived() { # destination, port: bytes of both families
 }
 # Mbit/s to bytes in T, and a burst.
 most() { echo $((T * $1 / 8 + $2)); }
-least() { echo $(($3 * 1000000 * $1 * $2 / 800)); } # per cent, seconds, Mbit/s
 
 # UDP frames of so many bytes, in the background; FRAMES and BYTES that it sent are in sent-PORT at the end.
 offers() { # port, family, destination, pps, size of a frame, then as for send
 	local headers=42
 	[[ $2 -eq 4 ]] || headers=62
 	echo "eth ip$2 src=$(source_of "$1" "$2") dst=$(dest_of "$3" "$2") udp dport=9 fill=$(($5 - headers))" >"$LAB_TMP/frames-$1"
-	in_ns "${HOST[$1]}" "$FRAMES" send h0 --gw "$(lab_mac dpu "hpf$1")" --pps "$4" "${@:6}" <"$LAB_TMP/frames-$1" >"$LAB_TMP/sent-$1" &
+	# Not by in_ns: a signal must reach it, and not a shell around it.
+	nsenter --net="/run/netns/$LAB-${HOST[$1]}" "$FRAMES" send h0 --gw "$(lab_mac dpu "hpf$1")" --pps "$4" "${@:6}" <"$LAB_TMP/frames-$1" >"$LAB_TMP/sent-$1" &
 	senders+=($!)
 }
 senders=()
@@ -79,48 +79,65 @@ undisturbed() { # what is so, what may never be, what makes the traffic…
 # 1. A port that has a limit is held to it, one that has none has the rest of the peer's.
 PORT=5 PEER=30 PORT_BURST=156250 PEER_BURST=937500 # Mbit/s, bytes: 250 ms
 S=2
-flood() { # family: both ports send more than the peer may have
-	judge_on 1
-	offers 0 "$1" 1 5000 1400 --seconds $S
-	offers 1 "$1" 1 5000 1400 --seconds $S
-	all_sent
-	judge_off 1
-	note "IPv$1: $(arrived 1 0) and $(arrived 1 1) bytes of $(sent 0) and $(sent 1) arrived in $((T / 1000)) ms"
+# Both ports send, until each has once had LEAST per cent of what is its own for S seconds: by tokens, so a busy machine only makes
+# it longer. Then never more than the most.
+uses() { # port, Mbit/s, per cent
+	lab_bg "uses-$1" dpu "$LAB_BUILD/tests/harness/bwl-tokens" "$LAB_PINS" "hpf$1" $(($2 * 1000000)) 1 70000 using $S "$3"
+	users+=("$LAB_PID")
+	lab_wait_for 60 grep -q ready "$LAB_TMP/uses-$1" || nok "the judge of hpf$1 is ready"
 }
-# Never more than the most; the least once in three times, as a busy machine does not always offer it.
-held() { # what makes the traffic…
-	local good=false
-	for _ in 1 2 3; do
-		"$@"
-		(($(arrived 1 0) <= $(most $PORT $PORT_BURST) && $(arrived 1 0) + $(arrived 1 1) <= $(most $PEER $PEER_BURST))) || return 1
-		(($(arrived 1 0) >= $(least "$LEAST" $S $PORT) && $(arrived 1 1) >= $(least "$LEAST" $S $((PEER - PORT))))) && good=true && break
-	done
+used() { # all of them have
+	local pid good=true
+	for pid in "${users[@]}"; do wait "$pid" || good=false; done
+	users=()
 	$good
 }
-unheld() { # the control
-	for _ in 1 2 3; do
-		"$@"
-		(($(arrived 1 0) > $(most $PORT $PORT_BURST))) && return
-	done
-	return 1
+users=()
+both_flood() { # family: both ports send more than the peer may have
+	offers 0 "$1" 1 5000 1400 --seconds 600
+	offers 1 "$1" 1 5000 1400 --seconds 600
+}
+stop_all() {
+	kill -TERM "${senders[@]}"
+	all_sent
+}
+note_arrived() { note "IPv$1: $(arrived 1 0) and $(arrived 1 1) bytes arrived in $((T / 1000)) ms"; }
+held() { # what makes the traffic, family
+	local good=true
+	judge_on 1
+	uses 0 $PORT $LEAST
+	uses 1 $((PEER - PORT)) $LEAST
+	"$@"
+	used || good=false
+	stop_all
+	judge_off 1
+	note_arrived "$2"
+	(($(arrived 1 0) <= $(most $PORT $PORT_BURST) && $(arrived 1 0) + $(arrived 1 1) <= $(most $PEER $PEER_BURST))) && $good
+}
+unheld() { # what makes the traffic, family: the control
+	local good=true
+	judge_on 1
+	uses 0 $PORT 150
+	"$@"
+	used || good=false
+	stop_all
+	judge_off 1
+	note_arrived "$2"
+	$good
 }
 LEAST=60
 policy held "rate: ${PEER}mbit" "hpf0: { rate: ${PORT}mbit }"
 for family in 4 6; do
-	check "IPv$family: a port is held to its limit, another has the rest of the peer's, both no more than the peer" held flood $family
+	check "IPv$family: a port is held to its limit, another has the rest of the peer's, both no more than the peer" held both_flood $family
 done
 LEAST=50
 for n in 1 2; do lab_iperf_server d1 520$n; done
 tcp() { # family
-	local clients=() n
-	judge_on 1
+	local n
 	for n in 0 1; do
-		lab_bg "tcp-$n" "${HOST[n]}" timeout 60 iperf3 -c "$(dest_of 1 "$1")" -p 520$((n + 1)) -t $S
-		clients+=("$LAB_PID")
+		lab_bg "tcp-$n" "${HOST[n]}" iperf3 -c "$(dest_of 1 "$1")" -p 520$((n + 1)) -t 600
+		senders+=("$LAB_PID")
 	done
-	wait "${clients[@]}"
-	judge_off 1
-	note "IPv$1: $(arrived 1 0) and $(arrived 1 1) bytes arrived in $((T / 1000)) ms"
 }
 for family in 4 6; do
 	check "IPv$family: so it is with TCP and its GSO packets" held tcp $family
@@ -128,15 +145,15 @@ done
 check "explain names the limit of the one" sh -c "$CTL explain ${SRC4[0]} $(lab_dest4 1) udp | grep -q 'hpf0 to this peer'"
 refute "and not of the other" sh -c "$CTL explain ${SRC4[1]} $(lab_dest4 1) udp | grep -q 'to this peer'"
 policy held "rate: ${PEER}mbit"
-for family in 4 6; do check "IPv$family: without that limit it has more: the control" unheld flood $family; done
+for family in 4 6; do check "IPv$family: without that limit it has more: the control" unheld both_flood $family; done
 
 # 2. Ports that have limits of their own do not spend each other's.
 policy own "rate: ${PEER}mbit" "hpf0: { rate: ${PORT}mbit }, hpf1: { rate: ${PORT}mbit, burst: 1000000b }"
 beside() { # family: a greedy one, ten times its limit, and one with half of its own
 	sleep 1 # its bucket is not empty
 	judge_on 1
-	offers 0 "$1" 1 5000 1400 --seconds $S
-	offers 1 "$1" 1 225 1400 --seconds $S
+	offers 0 "$1" 1 5000 1400 --count $((5000 * S))
+	offers 1 "$1" 1 225 1400 --count $((225 * S))
 	all_sent
 	judge_off 1
 	note "IPv$1: $(arrived 1 0) and $(arrived 1 1) bytes of $(sent 0) and $(sent 1) arrived in $((T / 1000)) ms"
@@ -157,7 +174,7 @@ elsewhere() { # what it may not send to this peer says nothing of another
 	return 1
 }
 beyond() { # family
-	offers 0 "$1" 1 5000 1400 --seconds 1
+	offers 0 "$1" 1 5000 1400 --count 5000
 	all_sent
 	judge_on 2
 	offers 0 "$1" 2 500 1400 --count 500
@@ -245,8 +262,8 @@ both_send() { # with an agent and a state of its own
 	released=$(lab_wait_for 20 usage sink/hpf0 '.released_bytes > 0' && echo released)
 	judge_on 1
 	for family in 4 6; do
-		offers 0 $family 1 2000 1000 --seconds 2
-		offers 1 $family 1 2000 1000 --seconds 2
+		offers 0 $family 1 2000 1000 --count 4000
+		offers 1 $family 1 2000 1000 --count 4000
 		all_sent
 		tried=$((tried + $(sent_frames 0)))
 	done
