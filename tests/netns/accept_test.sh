@@ -33,7 +33,7 @@ offers() { # seconds pps
 arrived() { in_host awk '$1 == "Ip:" && n++ { print $4 * 1000; exit }' /proc/net/snmp; }
 usage() { "$CTL" --json usage | jq -e ".volumes[] | select(.limit_key == \"accept $1\") | $2" >/dev/null; }
 refused() { "$CTL" --json reasons | jq -e '[.. | objects | select(.reason? == "accept-volume") | .frames] | add // 0 | . > 0' >/dev/null; }
-offer_all() { offers 2 1000 && sleep 0.2; } # four times the volume
+offer_all() { offers 2 1000 && lab_settle; } # four times the volume
 passed() { note "$(($(arrived) - start)) of $1 bytes arrived" && [[ $(($(arrived) - start)) -eq $1 ]]; }
 nearly() { note "$(($(arrived) - start)) of $1 bytes arrived" && [[ $(($(arrived) - start)) -le $1 && $(($(arrived) - start)) -ge $(($1 * 98 / 100)) ]]; }
 
