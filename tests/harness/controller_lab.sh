@@ -16,7 +16,7 @@ ${LAB_UP:-lab_up} || exit 1
 # shellcheck source=../harness/documents_store.sh
 . "$here/documents_store.sh"
 # shellcheck disable=SC2034 # tests use them
-CONTROL_PID='' pki=$ETCD_DIR/pki AT=10.77.1.1:7444 # where a controller serves
+CONTROL_PID='' pki=$ETCD_DIR/pki AT=$ETCD_HERE:7444 # where a controller serves
 controller_lab_finish() {
 	[[ $TAP_BAD -eq 0 ]] || tail -n 40 "$LAB_TMP/control" "$LAB_TMP/sync" | sed 's/^/# /'
 	[[ -z $CONTROL_PID ]] || kill "$CONTROL_PID"
@@ -26,21 +26,19 @@ trap controller_lab_finish EXIT
 
 # etcd with users for a tray, a controller and people, a root, and the desk's fleet.conf.
 controller_lab_up() { # [etcd's options…]
-	local who
-	etcd_up "$@" && etcd_auth && etcd_tray tray-7 && etcd_cert controller "IP:${AT%:*}" && etcd_cert people || return
-	for who in controller people; do
-		etcdctl_as root user add $who --no-password && etcdctl_as root user grant-role $who root || return
-	done
+	etcd_up "$@" && etcd_auth && etcd_tray tray-7 && etcd_user controller root "IP:${AT%:*}" && etcd_user people root || return
 	[[ -e $FLEET/root ]] || people_root || return
 	"$CTL" key new "$FLEET/witness.pem" || return
 	printf '%s\n' "ca = $pki/ca.pem" "cert = $pki/people.pem" "key = $pki/people.key" "controller = https://$AT" \
-		"servers = $(etcd_url 1)" "fleet = hall-3" "root = $FLEET/root" "accept-etcd-holes = yes" >"$FLEET/fleet.conf"
+		"servers = $(etcd_url 1)" "prefix = $PREFIX" "fleet = hall-3" "root = $FLEET/root" "accept-etcd-holes = yes" \
+		>"$FLEET/fleet.conf"
 } >/dev/null
 control_up() { # name [option…]
 	local urls
 	urls=$(etcd_urls)
-	nsenter --net="/run/netns/$(etcd_ns net)" "${CONTROL:-$LAB_BUILD/fleet/controller/bwlimit-controller}" --servers "$urls" --name "$1" \
-		--root "$FLEET/root" --online-key "$FLEET/controller.pem" --ca "$pki/ca.pem" --cert "$pki/controller.pem" \
+	nsenter --net="/run/netns/$(etcd_ns net)" "${CONTROL:-$LAB_BUILD/fleet/controller/bwlimit-controller}" --servers "$urls" \
+		--prefix "$PREFIX" --name "$1" --root "$FLEET/root" --online-key "$FLEET/controller.pem" \
+		--ca "$pki/ca.pem" --cert "$pki/controller.pem" \
 		--key "$pki/controller.key" --trust-clock --accept-etcd-holes --witness-key "$FLEET/witness.pem" --json "${@:2}" \
 		>>"$LAB_TMP/control" 2>&1 &
 	CONTROL_PID=$!

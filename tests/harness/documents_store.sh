@@ -25,7 +25,7 @@ sync_up() {
 	[[ -z $SYNC_PID ]] || { kill "$SYNC_PID"; wait "$SYNC_PID"; } 2>/dev/null
 	local urls
 	urls=$(etcd_urls)
-	nsenter --net="/run/netns/$(etcd_ns net)" "${SYNC:-$LAB_BUILD/sync/bwlimit-sync}" --servers "$urls" --tray tray-7 \
+	nsenter --net="/run/netns/$(etcd_ns net)" "${SYNC:-$LAB_BUILD/sync/bwlimit-sync}" --servers "$urls" --tray tray-7 --prefix "$PREFIX" \
 		--ca "$ETCD_DIR/pki/ca.pem" --cert "$ETCD_DIR/pki/tray-7.pem" --key "$ETCD_DIR/pki/tray-7.key" \
 		--agent "$SOCKET" --accept-etcd-holes --json >>"$LAB_TMP/sync" 2>&1 &
 	SYNC_PID=$!

@@ -5,12 +5,22 @@
 # Each member has a namespace and a cable to the namespace `net`, where the agents are; cut() and
 # heal() unplug cables and plug them in again. Certificates are made here: an authority for clients and
 # members, root, and one for each tray.
+#
+# BWL_ETCD names the folder of an etcd that runs for several tests (etcd_shared.sh). A test that wants one member without
+# options of its own joins it, by a cable of its own, and gets a PREFIX and an ETCD_HERE (the address of its `net`) of its
+# own; its trays' roles are limited to that prefix. Otherwise, and in a test run by hand, it starts its own.
 
 : "${ETCD_DIR:?a folder for the cluster}"
 # shellcheck source=pause.sh
 . "${BASH_SOURCE[0]%/*}/pause.sh"
-ETCD_N=${ETCD_N:-3}
-etcd_ns() { echo "bwl-store-$$-$1"; }
+ETCD_N=${ETCD_N:-3} ETCD_HERE=10.77.1.1 ETCD_SEAT=''
+if [[ $ETCD_N -eq 1 && ${BWL_ETCD-} ]] && read -r ETCD_SHARED <"$BWL_ETCD/pid" && [[ -e /proc/$ETCD_SHARED/exe ]]; then
+	for ETCD_SEAT in {10..250} ''; do ! mkdir "$BWL_ETCD/seat-$ETCD_SEAT" || break; done
+	[[ -z $ETCD_SEAT ]] || PREFIX=/bwl/seat-$ETCD_SEAT ETCD_HERE=10.77.1.$ETCD_SEAT
+fi 2>/dev/null
+etcd_ns() { # member, or another name
+	if [[ $ETCD_SEAT && $1 == 1 ]]; then echo "bwl-etcd-$ETCD_SHARED"; else echo "bwl-store-$$-$1"; fi
+}
 etcd_url() { echo "https://10.77.$1.2:2379"; } # member
 etcd_urls() { # of all
 	local i urls=
@@ -30,6 +40,7 @@ etcd_cert() { # name [subjectAltName]
 }
 etcd_pki() {
 	mkdir -p "$ETCD_DIR/pki"
+	[[ -z $ETCD_SEAT ]] || { cp "$BWL_ETCD/pki/"{ca,root}.{pem,key} "$ETCD_DIR/pki"; return; }
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test-ca \
 		-keyout "$ETCD_DIR/pki/ca.key" -out "$ETCD_DIR/pki/ca.pem" 2>/dev/null
 	local i
@@ -43,6 +54,7 @@ etcd_net() {
 	net=$(etcd_ns net)
 	ip netns add "$net" && ip -n "$net" link set lo up || return
 	in_net sysctl -qw net.ipv4.ip_forward=1
+	[[ -z $ETCD_SEAT ]] || { etcd_cable; return; }
 	for ((i = 1; i <= ETCD_N; i++)); do
 		ns=$(etcd_ns "$i")
 		ip netns add "$ns"
@@ -55,16 +67,24 @@ etcd_net() {
 		ip -n "$ns" route add default via "10.77.$i.1"
 	done
 }
+etcd_cable() { # to the bridge of the shared one, where no test reaches another one's
+	local net
+	net=$(etcd_ns net)
+	ip -n "$net" link add to1 type veth peer name "seat$ETCD_SEAT" netns "$(etcd_ns 1)" &&
+		ip -n "$net" addr add "$ETCD_HERE/24" dev to1 && ip -n "$net" link set to1 up &&
+		ip -n "$(etcd_ns 1)" link set "seat$ETCD_SEAT" up master br0 &&
+		ip -n "$(etcd_ns 1)" link set "seat$ETCD_SEAT" type bridge_slave isolated on
+}
 cut() { ip -n "$(etcd_ns net)" link set "to$1" down; } # member
 heal() { ip -n "$(etcd_ns net)" link set "to$1" up; }
 
 declare -A ETCD_PID
-# Starts a member. Further arguments are etcd's options.
-etcd_start() { # member [option…]
+# A member, in place of this shell. Further arguments are etcd's options.
+etcd_run() { # member [option…]
 	local i=$1 j at="$ETCD_DIR/pki" peers=""
 	shift
 	for ((j = 1; j <= ETCD_N; j++)); do peers+="${peers:+,}m$j=https://10.77.$j.2:2380"; done
-	nsenter --net="/run/netns/$(etcd_ns "$i")" etcd --name "m$i" --data-dir "$ETCD_DIR/data$i" \
+	exec nsenter --net="/run/netns/$(etcd_ns "$i")" "${ETCD_IN[@]}" etcd --name "m$i" --data-dir "$ETCD_DIR/data$i" \
 		--initial-cluster "$peers" --initial-cluster-state new \
 		--initial-advertise-peer-urls "https://10.77.$i.2:2380" \
 		--listen-peer-urls "https://10.77.$i.2:2380" \
@@ -72,8 +92,12 @@ etcd_start() { # member [option…]
 		--client-cert-auth --trusted-ca-file "$at/ca.pem" --cert-file "$at/m$i.pem" --key-file "$at/m$i.key" \
 		--peer-client-cert-auth --peer-trusted-ca-file "$at/ca.pem" --peer-cert-file "$at/m$i.pem" \
 		--peer-key-file "$at/m$i.key" --heartbeat-interval 100 --election-timeout 1000 \
-		--logger zap --log-level warn "$@" >>"$ETCD_DIR/m$i.log" 2>&1 &
-	ETCD_PID[$i]=$!
+		--logger zap --log-level warn "$@" >>"$ETCD_DIR/m$i.log" 2>&1
+}
+ETCD_IN=() # a command that runs it
+etcd_start() { # member [option…]
+	etcd_run "$@" &
+	ETCD_PID[$1]=$!
 }
 etcd_kill() { # member
 	kill -9 "${ETCD_PID[$1]}" 2>/dev/null
@@ -90,21 +114,25 @@ etcdctl_as() { # name word…
 		--cert "$ETCD_DIR/pki/$name.pem" --key "$ETCD_DIR/pki/$name.key" --command-timeout 10s \
 		--dial-timeout 5s "$@"
 }
+# A user of that certificate. In a shared etcd a user of that name may be there, with roles for other tests' prefixes.
+etcd_user() { # name role
+	etcd_cert "$1" "${3:-}" && { etcdctl_as root user add "$1" --no-password 2>/dev/null || [[ $ETCD_SEAT ]]; } &&
+		etcdctl_as root user grant-role "$1" "$2"
+}
 # A tray may read documents for all and for itself, and write its own statuses: only these keys.
 etcd_tray() { # tray
-	local p=${PREFIX:-/bwl/v1} key
-	etcd_cert "$1" &&
-		etcdctl_as root role add "$1" &&
-		etcdctl_as root role grant-permission "$1" read "$p/all/" --prefix=true &&
-		etcdctl_as root role grant-permission "$1" read "$p/part/" --prefix=true &&
-		etcdctl_as root role grant-permission "$1" read "$p/node/$1/in/" --prefix=true &&
+	local p=${PREFIX:-/bwl/v1} key role=${ETCD_SEAT:+$ETCD_SEAT-}$1
+	etcdctl_as root role add "$role" &&
+		etcdctl_as root role grant-permission "$role" read "$p/all/" --prefix=true &&
+		etcdctl_as root role grant-permission "$role" read "$p/part/" --prefix=true &&
+		etcdctl_as root role grant-permission "$role" read "$p/node/$1/in/" --prefix=true &&
 		for key in alive at status; do
-			etcdctl_as root role grant-permission "$1" write "$p/node/$1/out/$key" || return
+			etcdctl_as root role grant-permission "$role" write "$p/node/$1/out/$key" || return
 		done &&
-		etcdctl_as root user add "$1" --no-password &&
-		etcdctl_as root user grant-role "$1" "$1"
+		etcd_user "$1" "$role"
 }
 etcd_auth() {
+	[[ -z $ETCD_SEAT ]] || return 0
 	etcdctl_as root user add root --no-password &&
 		etcdctl_as root user grant-role root root &&
 		etcdctl_as root auth enable
@@ -159,9 +187,15 @@ etcd_publish() { # tray|- kind name
 	await 120 etcd_publish_once "$@" || { note "$2 $3 is not published"; return 1; }
 }
 etcd_publish_once() { etcd_store publish "$@" <"$ETCD_DIR/document"; }
-etcd_up() { # with all members
+etcd_up() { # with all members; or joins the shared one
 	local i
 	etcd_pki && etcd_net || return
+	if [[ $ETCD_SEAT ]]; then
+		[[ $# -eq 0 ]] || { note 'options for an etcd that others use, too'; return 1; }
+		ETCD_PID[1]=$ETCD_SHARED
+		await 30 etcdctl_as root endpoint health
+		return
+	fi
 	for ((i = 1; i <= ETCD_N; i++)); do etcd_start "$i" "$@"; done
 	await 30 etcdctl_as root endpoint health
 }
@@ -178,6 +212,7 @@ etcd_leader() { # while they elect one there is none: on a busy machine that tak
 }
 etcd_down() {
 	local i
+	[[ -z $ETCD_SEAT ]] || { ip netns del "$(etcd_ns net)" 2>/dev/null; return; }
 	for i in "${!ETCD_PID[@]}"; do etcd_kill "$i"; done
 	for i in net $(seq "$ETCD_N"); do ip netns del "$(etcd_ns "$i")" 2>/dev/null; done
 }

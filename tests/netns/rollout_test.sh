@@ -85,8 +85,9 @@ set_up() {
 	nsenter --net="/run/netns/$(etcd_ns net)" "$here/../harness/fake_trays.py" crowd "$(etcd_url 1)" "$pki" "$PREFIX" "$played" "$TRAYS" 2>"$ETCD_DIR/crowd" &
 	crowd=$!
 	await 30 heard || return
-	nsenter --net="/run/netns/$(etcd_ns net)" "$build/fleet/controller/bwlimit-controller" --servers "$(etcd_url 1)" --name one --root "$FLEET/root" \
-		--online-key "$FLEET/controller.pem" --ca "$pki/ca.pem" --cert "$pki/root.pem" --key "$pki/root.key" --trust-clock \
+	nsenter --net="/run/netns/$(etcd_ns net)" "$build/fleet/controller/bwlimit-controller" --servers "$(etcd_url 1)" \
+		--prefix "$PREFIX" --name one --root "$FLEET/root" --online-key "$FLEET/controller.pem" \
+		--ca "$pki/ca.pem" --cert "$pki/root.pem" --key "$pki/root.key" --trust-clock \
 		--accept-etcd-holes --soak ${SOAK}s --silent-after 60s --json >"$ETCD_DIR/control" 2>&1 &
 	control=$!
 	await 15 says '"leads"'
