@@ -4,6 +4,26 @@
 
 FLEET=$LAB_TMP/fleet
 ENROL=$LAB_BUILD/tests/harness/bwl-enrol
+# Documents are timed in whole seconds, and which of two of the same second is newer nobody can tell. After clock_begin, CTL
+# and AGENT (or the one of them that is named) have a wall clock that `later` moves on by a second, so that no test waits
+# for one.
+clock_begin() { # [CTL|AGENT]
+	local tool
+	LATER=0
+	later 0
+	mkdir -p "$LAB_TMP/clocked"
+	for tool in ${1:-CTL AGENT}; do
+		printf '#!/bin/sh\nexec env LD_PRELOAD=%q BWL_CLOCK=%q %q "$@"\n' "$LAB_BUILD/tests/harness/bwl-clock.so" \
+			"$LAB_TMP/clock" "${!tool}" >"$LAB_TMP/clocked/$tool"
+		chmod +x "$LAB_TMP/clocked/$tool"
+		declare -g "$tool=$LAB_TMP/clocked/$tool"
+	done
+}
+later() { # [seconds]
+	LATER=$((LATER + ${1:-1}))
+	printf '%08d' "$LATER" 1<>"$LAB_TMP/clock"
+}
+clock_now() { echo $(($(date +%s) + LATER)); }
 people_root() { # [epoch] [number]: $FLEET/root
 	mkdir -p "$FLEET"
 	local who ids=()

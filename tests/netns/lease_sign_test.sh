@@ -15,6 +15,7 @@ trap lab_down EXIT
 . "$here/people.sh"
 # shellcheck source=../harness/signed_documents.sh
 . "$here/signed_documents.sh"
+clock_begin
 docs_begin || exit 1
 "$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
 
@@ -40,7 +41,7 @@ check "for the policy's fleet and audience, under its name" eval '[[ $("$CTL" --
 check "and taken" give lease base "$FLEET/lease"
 check "it is open" lab_wait_for 10 lab_both 1
 check "and for so long" status '.health.lease_s <= 30 and .health.lease_s > 5'
-check "the next one has a higher version by itself" eval 'sleep 1; lease --for 30s && give lease base "$FLEET/lease"'
+check "the next one has a higher version by itself" eval 'later; lease --for 30s && give lease base "$FLEET/lease"'
 check "an older one is refused" eval 'lease --for 30s --number 7; ! give lease base "$FLEET/lease" && says signed-old'
 "$CTL" lease sign "$FLEET/base" --key "$FLEET/alice.pem" --out "$FLEET/lease" --for 30s >/dev/null
 check "one that somebody else signed, too" eval '! give lease base "$FLEET/lease" && says signed-untrusted'

@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A tray whose wall clock is an hour slow or an hour fast (libfaketime), with documents in a real etcd: a slow one
+# A tray whose wall clock is an hour slow or an hour fast (tests/harness/clock.c), with documents in a real etcd: a slow one
 # prolongs nothing, a fast one opens nothing, and each recovers with a correct clock and a signed time.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 [[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
 	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
-FAKETIME_LIB=$(dpkg -L libfaketime 2>/dev/null | grep -m 1 'libfaketimeMT\.so')
-[[ -n $FAKETIME_LIB ]] || { echo '1..0 # SKIP no libfaketime: packaging/install-deps test'; exit 77; }
 LAB=bwl-clock-$$ LAB_DESTS=2
 # shellcheck source=../harness/tap.sh
 . "$here/tap.sh"
@@ -18,13 +16,10 @@ lab_up || exit 1
 # shellcheck source=../harness/documents_store.sh
 . "$here/documents_store.sh"
 # bwlimitd, killed and restarted with another clock; the boot clock, which measures durations, stays.
-REAL_AGENT=$AGENT
-by_clock() { # offset
-	printf '#!/bin/sh\nexec env LD_PRELOAD=%s FAKETIME=%s FAKETIME_DONT_FAKE_MONOTONIC=1 %s "$@"\n' \
-		"$FAKETIME_LIB" "$1" "$REAL_AGENT" >"$LAB_TMP/agent.sh"
-	chmod +x "$LAB_TMP/agent.sh"
-	AGENT=$LAB_TMP/agent.sh
+clock_begin AGENT
+by_clock() { # seconds ahead
 	docs_die
+	later $(($1 - LATER))
 	docs_agent
 }
 its_clock() { # seconds from ours
@@ -42,7 +37,7 @@ publish policy base
 check "control: by a right clock it is open" lab_wait_for 30 opens
 
 note "An hour slow"
-by_clock -1h
+by_clock -3600
 check "its clock is slow" its_clock -3600
 time_published
 check "with a signed time it is open" lab_wait_for 20 opens
@@ -52,9 +47,7 @@ check "without one it is at its floor when offline_for is over, though its clock
 check "and says so" status '(.fresh | not) and (.alarms | index("floor"))'
 
 back() { # with a clock that is right
-	AGENT=$REAL_AGENT
-	docs_die
-	docs_agent
+	by_clock 0
 	time_published
 	local begin=$SECONDS
 	lab_wait_for 60 opens || return
@@ -63,7 +56,7 @@ back() { # with a clock that is right
 check "by a right clock it is open by a signed time" back
 
 note "An hour fast"
-by_clock +1h
+by_clock 3600
 check "its clock is fast" its_clock 3600
 time_published
 check "what people signed for half an hour has ended by its clock: it is closed" lab_wait_for 20 lab_silent 1
