@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Signed documents and the real bwlimitd: what people signed comes into force, closing documents at once, and
-# nothing older or signed by too few; without a signed time everything falls to its floor, whatever else is dead.
+# Signed documents and the real bwlimitd: what people signed comes into force, and nothing older or signed by too few;
+# without a signed time everything falls to its floor, whatever else is dead. documents_close_test.sh has what closes.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-documents-$$ LAB_DESTS=2
@@ -62,7 +62,6 @@ check "and is in force" rate d1 9000000
 LIFE=50m taken "a grant of less is one person's" grant more bob < <(echo '{"peer": "d1", "limit": {"rate": "1mbit"}, "reason": "ticket"}')
 check "and is in force" rate d1 1000000
 
-# bwlimitd answers for a document when that is in force, and all that was to be done for those before it.
 opens() { now_signed && lab_both "$1"; } # on a busy machine a time may be too old before a packet has come
 note "Updates that are withheld"
 sign policy base alice,bob --offline-for 8s < <(docs_text 6mbit 6mbit)
@@ -101,144 +100,4 @@ check "and all is open again" lab_wait_for 5 lab_both 2
 check "nothing is missing" status '.missing == []'
 taken 'control: as before' policy base alice,bob < <(docs_text 5mbit 5mbit)
 now_signed
-
-note "Revocations"
-closes_a_peer() {
-	local at end
-	sign revocation now alice < <(echo '{"peers": ["d1"], "reason": "drill"}') || return 1
-	lab_arriving 1
-	[[ $LAB_ARRIVED == "4 6" ]] || { note "control: $LAB_ARRIVED"; return 1; }
-	at=$(date +%s%N)
-	give revocation now || return 1
-	end=$(date +%s%N)
-	note "$(((end - at) / 1000000)) ms" # bench/fleet judges how soon
-	lab_silent 1
-}
-check "one person closes a peer" closes_a_peer
-check "and no other" lab_both 2
-check "status says so" status '.closed == ["d1"] and .closed_count == 1'
-check "and since when, as the journal has it" eval 'status ".closed_since.closed[0] >= $(($(date +%s) - 600)) and .closed_since.closed[0] <= $(clock_now) and .closed_since.stopped == 0"'
-taken "a policy that comes later" policy base alice,bob < <(docs_text 5mbit 5mbit)
-check "opens nothing that was closed" lab_silent 1
-check "the journal has it" grep -q d1 <<<"$("$CTL" journal show)"
-sign grant again alice < <(echo '{"peer": "d1", "limit": {"rate": "5mbit"}, "reason": "ticket", "opens": ["d1"]}')
-refused "nor does one person, by name" signed-widens grant again
-taken "two people open it by name" grant again alice,bob \
-	< <(echo '{"peer": "d1", "limit": {"rate": "5mbit"}, "reason": "ticket", "opens": ["d1"]}')
-check "and it is open" lab_wait_for 5 lab_both 1
-cp "$FLEET/again" "$FLEET/again.before"
-taken "one person closes it again" revocation now bob < <(echo '{"peers": ["d1"], "reason": "drill"}')
-check "at once" lab_silent 1
-give grant again "$FLEET/again.before"
-check "and what opened it, given again, opens nothing" lab_silent 1
-taken "an expulsion by one person" expulsion d2 bob < <(echo '{"tray": "d2", "reason": "stolen"}')
-check "closes that tray" lab_silent 2
-enrols() { jq -n --arg r "$SHA" '{tray: "d2", root: $r}' | sign enrolment d2 "$1" --audience all; }
-cp "$FLEET/d2" "$FLEET/d2.expelled"
-check "an enrolment of it" enrols alice,bob
-cp "$FLEET/d2" "$FLEET/d2.early"
-later
-check "that was signed before a newer expulsion" sign expulsion d2 bob <<<'{"tray": "d2", "reason": "stolen again"}'
-check "which is taken" give expulsion d2
-give enrolment d2 "$FLEET/d2.early"
-check "opens nothing" lab_silent 2
-taken "nor does a policy that two people sign" policy base alice,bob < <(docs_text 5mbit 6mbit)
-now_signed
-check "at once, or later" eval 'now_signed && lab_silent 2'
-later
-check "one person's enrolment" enrols alice
-refused "is none" signed-untrusted enrolment d2
-check "two people must enrol it again" enrols alice,bob
-check "which is taken" give enrolment d2
-check "and it is open" lab_wait_for 10 lab_both 2
-give expulsion d2 "$FLEET/d2.expelled"
-check "what the store still has of its expulsion closes nothing" eval 'now_signed && lab_both 2'
-later
-taken "and is expelled again" expulsion d2 bob <<<'{"tray": "d2", "reason": "and again"}'
-check "control: it is closed" lab_silent 2
-
-note "What is stopped or clamped here"
-check "stop is local" in_dpu "$CTL" stop
-check "status says so" status '.alarms == ["stopped"]'
-check "and since when" status '.closed_since.stopped > 1700000000'
-refute "and is not lifted here" in_dpu "$CTL" stop --off
-taken "nor by a policy that does not say so" policy base alice,bob < <(docs_text 5mbit 6mbit)
-check "it is stopped" eval 'now_signed && status ".alarms == [\"stopped\"]"'
-later
-sign policy base alice --lifts stop < <(docs_text 5mbit 6mbit)
-refused "one person lifts nothing" signed-widens policy base
-taken "two people do" policy base alice,bob --lifts stop < <(docs_text 5mbit 6mbit)
-check "and it goes on" lab_wait_for 10 status '.alarms == []'
-check "the journal has it" eval '! "$CTL" --json journal show | jq -e .stopped >/dev/null'
-later
-sign policy before alice,bob --lifts stop,clamp < <(docs_text 5mbit 6mbit)
-later
-in_dpu "$CTL" stop >/dev/null
-check "one that was signed before the stop is taken" give policy before
-check "and lifts it not" eval 'now_signed && status ".alarms == [\"stopped\"]"'
-later
-taken "control: one that was signed after it" policy base alice,bob --lifts stop,clamp < <(docs_text 5mbit 6mbit)
-check "does" lab_wait_for 10 status '.alarms == []'
-clamping() { docs_text 5mbit 6mbit; echo 'tamper: { command: clamp }'; }
-taken "control: a policy by which that clamps" policy base alice,bob < <(clamping)
-check "a clamp" in_dpu "$CTL" tamper the case was opened
-check "status says so" status '.alarms | index("clamped")'
-refute "is not lifted here" in_dpu "$CTL" heartbeat --lift
-later
-taken "two people lift it" policy base alice,bob --lifts clamp < <(clamping)
-check "and grants live again" lab_wait_for 10 status '.alarms == []'
-
-note "Restarts"
-docs_die
-check "control: killed, what is closed stays" lab_silent 1
-docs_agent
-check "a bwlimitd that comes again knows what it took" status '.policy.name == "base" and .closed_count == 2'
-refused "and takes nothing old" signed-old policy base "$FLEET/three"
-check "what it is given again is known" give policy base
-check "and changes nothing" rate d1 5000000
-taken "a new epoch by one person" revocation now alice < <(echo '{"new_epoch": 2, "reason": "a key was stolen"}')
-refused "ends all that was signed before" signed-old policy base
-check "everything is at its floor" lab_wait_for 5 status '.policy == null and (.alarms | index("floor"))'
-note "Killed at random while documents come (KILL_SEED=$KILL_SEED)"
-# Each is signed by two people and is wider or narrower than the one before; what was acknowledged is in force afterwards.
-RANDOM=$KILL_SEED
-STEPS=30
-epoch_2() { sign "$@" --epoch 2; }
-for ((i = 1; i <= STEPS; i++)); do
-	epoch_2 policy "step" alice,bob < <(docs_text "$((100 + (i * 37) % 50 * 100))kbit" 5mbit)
-	mv "$FLEET/step" "$FLEET/step-$i"
-	STEP_RATE[i]=$(((100 + (i * 37) % 50 * 100) * 1000)) STEP_VERSION[i]=$NUMBER
-done
-acked() { grep -c '"by"' "$LAB_TMP/giving"; }
-in_force() { # at least the Nth step, and the rate is that of the version that status tells
-	local at
-	at=$("$here/give_document.py" "$SOCKET" | jq .status.policy.version) || return 1
-	for ((i = STEPS; i > 0 && STEP_VERSION[i] != at; i--)); do :; done
-	[[ $i -ge $1 && $i -gt 0 ]] && rate d1 "${STEP_RATE[i]}"
-}
-survives() {
-	local n=0 done_=0 args=() ms most=400
-	while [[ $done_ -lt $STEPS ]]; do
-		args=()
-		for ((i = done_ + 1; i <= STEPS; i++)); do args+=(policy/step "$FLEET/step-$i"); done
-		: >"$LAB_TMP/giving"
-		"$here/give_document.py" "$SOCKET" "${args[@]}" >"$LAB_TMP/giving" 2>/dev/null &
-		ms=$((RANDOM % most))
-		sleep "$((ms / 1000)).$(printf '%03d' $((ms % 1000)))"
-		docs_die
-		wait $! 2>/dev/null
-		# A busy machine gets more time, otherwise nothing would be acknowledged before it dies.
-		[[ $(acked) -gt 0 ]] || most=$((most + 200))
-		n=$((n + 1)) done_=$((done_ + $(acked)))
-		docs_agent || return 1
-		[[ $done_ -eq 0 ]] || lab_wait_for 10 in_force "$done_" ||
-			{ note "after kill $n at $ms ms: $done_ were acknowledged, in force is $("$here/give_document.py" "$SOCKET" | jq -c .status.policy)"; return 1; }
-		[[ $n -lt 60 ]] || break
-	done
-	note "$n kills, $done_ of $STEPS acknowledged"
-	[[ $done_ -ge 10 ]]
-}
-check "whatever was acknowledged is in force after kill -9, and no older one is" survives
-give policy step "$FLEET/step-1"
-check "an old one is old after all of it" says signed-old
 done_testing
