@@ -37,7 +37,10 @@ sign() { # KIND NAME WHO OPTIONS…, the content on standard input: $FLEET/NAME.
 give() { # KIND NAME [file]
 	"$LAB_HERE/give_document.py" "$SOCKET" "$1/$2" "${3:-$FLEET/$2}" >"$LAB_TMP/said" 2>&1
 }
-status() { "$LAB_HERE/give_document.py" "$SOCKET" 2>/dev/null | jq -e ".status | $1" >/dev/null; }
+status() { # jq; a status that is signed is read as it is inside
+	"$LAB_HERE/give_document.py" "$SOCKET" 2>/dev/null |
+		jq -e ".status | (if type == \"string\" then fromjson.payload | @base64d | fromjson else . end) | $1" >/dev/null
+}
 taken() { # sentence KIND NAME WHO OPTIONS…, the content on standard input
 	if sign "${@:2}" && give "$2" "$3"; then ok "$1"; else nok "$1"; note "$(cat "$LAB_TMP/said" "$FLEET/said")"; fi
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two versions in one fleet: a tray whose tools, bwlimitd and bwlimit-sync are of an earlier commit, and today's
-# controller and desk, with a real etcd. It accepts what both know, and its status is read. What it does not know, such as
-# closing documents in a signed time and the key of its audit log in an enrolment, it refuses as a whole, and reports it.
+# Two versions in one fleet, with a real etcd: a tray whose tools, bwlimitd and bwlimit-sync are of the last version, with
+# today's controller and desk; then the tray is upgraded in place, and controller and desk are the older ones. Each takes,
+# signs and reads what both know. What a tray does not know it refuses as a whole, and reports it.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-versions-$$ LAB_DESTS=2
@@ -19,54 +19,82 @@ old_dir=$(old_tools "$OLD_FLEET_COMMIT" "${OLD_FLEET[@]}") || {
 }
 # shellcheck source=../harness/controller_lab.sh
 . "$here/controller_lab.sh"
-NEW_CTL=$CTL DESK=$CTL SYNC=$old_dir/bwlimit-sync
-LOAD=$old_dir/bwlimit-load CTL=$old_dir/bwlimit-ctl AGENT=$old_dir/bwlimitd
+NEW_LOAD=$LOAD NEW_CTL=$CTL NEW_AGENT=$AGENT
+tray_of_before() { LOAD=$old_dir/bwlimit-load CTL=$old_dir/bwlimit-ctl AGENT=$old_dir/bwlimitd SYNC=$old_dir/bwlimit-sync; }
+tray_of_today() { LOAD=$NEW_LOAD CTL=$NEW_CTL AGENT=$NEW_AGENT SYNC=$LAB_BUILD/sync/bwlimit-sync; }
 
-by_desk() { # FILE, of which both signed: today's desk publishes it, and waits for the tray
-	in_net "$NEW_CTL" policy publish "$1" --conf "$FLEET/fleet.conf" --timeout 30s >"$LAB_TMP/desk" 2>&1
+by_desk() { # FILE, of which both signed: the desk publishes it, and waits for the tray
+	in_net "$DESK" policy publish "$1" --conf "$FLEET/fleet.conf" --timeout 60s >"$LAB_TMP/desk" 2>&1 ||
+		{ note "$(tail -n 5 "$LAB_TMP/desk")"; false; }
 }
 enrolment() { # NUMBER, JSON that is added
 	jq -n --arg r "$SHA" --argjson more "$2" '{tray: "tray-7", root: $r} + $more' >"$FLEET/enrolment.json"
-	CTL=$NEW_CTL people_sign "$FLEET/enrolment.json" "$FLEET/enrolment" alice,bob --type enrolment --audience tray:tray-7 \
+	CTL=$DESK people_sign "$FLEET/enrolment.json" "$FLEET/enrolment" alice,bob --type enrolment --audience tray:tray-7 \
 		--name tray-7 --number "$1" --for 365d
 }
+in_store() { etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null; }
+policy_of_desk() { # rate
+	CTL=$DESK sign policy base alice,bob --audience tray:tray-7 --offline-for 10m < <(docs_text "$1" 9mbit) && by_desk "$FLEET/base"
+}
+closes() { # peer
+	fleet revoke --tray tray-7 "$1" --key "$FLEET/alice.pem" --reason drill --timeout 60s >"$LAB_TMP/desk" 2>&1 &&
+		lab_wait_for 10 state "$1" revoked
+}
+
+note "A tray of the last version, and today's controller and desk"
+tray_of_before
+DESK=$NEW_CTL
 docs_begin || exit 1
 check "control: etcd is up, and a tray of $OLD_FLEET_COMMIT is attached" controller_lab_up
 "$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
-etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null
+in_store
 sync_up
-time_published # of before, without what closes
-
-note "What both know"
-sign policy base alice,bob --audience tray:tray-7 --offline-for 10m < <(docs_text 9mbit 9mbit)
-check "a policy of today's desk is taken, and that is heard" by_desk "$FLEET/base"
-check "it is in force" lab_wait_for 20 rate d1 9000000
-check "a signed time that names nothing is taken" lab_wait_for 60 status '.fresh'
-check "packets pass" lab_wait_for 30 lab_both 1
 control_up one --serve "$AT"
-check "its status is read, as unsigned" lab_wait_for 60 row status '.status_signature == "unsigned" and .fresh and .policy_name == "base"'
-check "a revocation of today's desk closes" eval 'fleet revoke --tray tray-7 d2 --key "$FLEET/alice.pem" --reason drill --timeout 30s >"$LAB_TMP/desk" 2>&1 &&
-	lab_wait_for 10 state d2 revoked'
+check "a policy of today's desk is taken, and that is heard" policy_of_desk 9mbit
+check "it is in force" lab_wait_for 20 rate d1 9000000
+check "today's controller's time is taken" lab_wait_for 90 status '.fresh'
+check "packets pass" lab_wait_for 30 lab_both 1
+check "its status is read" lab_wait_for 60 row status '.fresh and .policy_name == "base"'
+check "a revocation of today's desk closes" closes d2
 check "and nothing else" lab_both 1
+check "the controller's time, which names what closes, is taken" lab_wait_for 60 status \
+	'.fresh and .missing == [] and .refused["timestamp/time"] == null'
+check "control: an enrolment that names the key of its log" enrolment 2 "$(jq -n --rawfile k "$BWLIMIT_AUDIT_DIR/key.pub" \
+	'{labels: ["rack=9"], log_key: ($k | rtrimstr("\n"))}')"
+check "is taken" by_desk "$FLEET/enrolment"
+check "its status is signed, and believed" lab_wait_for 90 row status '.status_signature == "signed" and .labels == ["rack=9"]'
 
 note "What it does not know"
-check "the controller's time, which names what closes, it refuses, and says which key it does not know" lab_wait_for 90 status \
-	'.refused["timestamp/time"] | .id == "signed-malformed" and (.text | test("closing"))'
-check "the one before holds" status '.fresh'
-check "control: an enrolment that names the key of its log" enrolment 2 "$(jq -n --rawfile k "$BWLIMIT_AUDIT_DIR/key.pub" '{labels: ["rack=9"], log_key: ($k | rtrimstr("\n"))}')"
-refute "today's desk does not count it as taken" by_desk "$FLEET/enrolment"
-check "and says that what the tray says is not signed, as that enrolment wants it" grep -q 'not signed, and its enrolment names a key' "$LAB_TMP/desk"
-check "the tray says which key it does not know" lab_wait_for 30 status '.refused["enrolment/tray-7"] | .id == "signed-malformed" and (.text | test("log_key"))'
-check "none of it is taken: the enrolment of before holds" status '.taken["enrolment/tray-7"].version == 1'
-check "nor its labels" eval '! grep -q "rack=9" "$BWLIMIT_STATE_DIR/signed.json"'
+cp "$FLEET/enrolment" "$LAB_TMP/good"
+AUDIENCE=tray:tray-7 "$here/fake_trays.py" sign hall-3 tray-7 3 enrolment "$(jq -nc --arg r "$SHA" \
+	'{tray: "tray-7", root: $r, labels: ["rack=1"], of_the_next_version: true}')" "$FLEET/alice.pem" "$FLEET/bob.pem" >"$FLEET/enrolment"
+in_store
+check "the tray says which key it does not know" lab_wait_for 60 status \
+	'.refused["enrolment/tray-7"] | .id == "signed-malformed" and (.text | test("of_the_next_version"))'
+check "none of it is taken: the enrolment of before holds" status '.taken["enrolment/tray-7"].version == 2'
+check "nor its labels" eval '! grep -q "rack=1\"" "$BWLIMIT_STATE_DIR/signed.json"'
 check "what passed, passes" lab_both 1
 check "and what is closed is closed" state d2 revoked
-check "its status, which it cannot sign, is refused from then on, and told" lab_wait_for 60 control_says '"alarm".*tray-7.*not signed'
-check "an enrolment without it brings all back" eval 'enrolment 3 "{\"labels\": [\"rack=8\"]}" && by_desk "$FLEET/enrolment" &&
-	lab_wait_for 90 row status ".status_signature == \"unsigned\" and .labels == [\"rack=8\"]"'
-LIFE=30m sign policy base alice --audience tray:tray-7 --offline-for 20s < <(docs_text 8mbit 8mbit)
-digest=$(jq -r .payload "$FLEET/base" | base64 -d | sha256sum | head -c 64)
-by_desk "$FLEET/base" # which says that it is not in force: the time is older
-check "control: a policy that holds 20 s without a time is taken" lab_wait_for 60 status ".taken[\"policy/base\"].sha256 == \"$digest\""
-check "without a time that it knows it is at its floor then: trays first, then controllers" lab_wait_for 120 lab_silent 1
+cp "$LAB_TMP/good" "$FLEET/enrolment"
+in_store
+
+note "The tray is upgraded in place, and controller and desk are those of the last version"
+control_down
+docs_die
+tray_of_today
+DESK=$old_dir/bwlimit-ctl CONTROL=$old_dir/bwlimit-controller
+check "control: today's programs are attached" eval 'in_dpu "$LOAD" attach --drill --host hpf0 --uplink p0 >"$LAB_TMP/attach" 2>&1 && docs_agent'
+sync_up
+check "what the tray took, holds" status '.policy.name == "base" and .closed == ["d2"] and .taken["enrolment/tray-7"].version == 2'
+: >"$LAB_TMP/control"
+control_up two --serve "$AT"
+check "control: the older controller leads" lab_wait_for 60 control_says '"leads"'
+check "a policy of the older desk is taken, and that is heard there" policy_of_desk 8mbit
+check "it is in force" lab_wait_for 20 rate d1 8000000
+check "the older controller's time is taken" lab_wait_for 90 status '.fresh and .refused["timestamp/time"] == null'
+check "packets pass" lab_wait_for 30 lab_both 1
+check "the older controller reads its signed status" lab_wait_for 90 row status '.status_signature == "signed" and .fresh and .policy_name == "base"'
+check "what is closed is closed" state d2 revoked
+check "a revocation of the older desk closes" closes d1
+control_down
 done_testing
