@@ -54,8 +54,12 @@ refute "without a first stage" control_says 'base 50 %'
 docs_text 9mbit 9mbit | sed 's/^heartbeat:.*/&\nlease: 40s/' | stages 1002
 : >"$LAB_TMP/control"
 control_down
+takings() { grep -c '"taken".*policy/base' "$LAB_TMP/sync"; }
+taken_since() { (($(takings) > $1)); }
+before=$(takings)
 publish policy base
-check "control: one that widens waits for its rollout" eval 'sleep 3; rate d1 3000000'
+check "control: one that widens is taken" lab_wait_for 30 taken_since "$before"
+check "control: and waits for its rollout" rate d1 3000000
 stage_up 45s
 check "which comes" lab_wait_for 30 rate d1 9000000
 kill -STOP "$SYNC_PID"
