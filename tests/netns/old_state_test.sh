@@ -54,7 +54,7 @@ can_be_used() {
 	lab_wait_for 30 has_spent $((before + 5000))
 }
 check "what is left can be used" can_be_used
-check "the audit log goes on" eval 'ctl revoke total >/dev/null 2>&1 && ctl audit show | grep -q "revoke total"'
+check "the audit log goes on" eval 'ctl revoke total >/dev/null 2>&1 && ctl audit show | grep_all "revoke total"'
 check "after what the earlier version wrote" \
 	[ "$(head -n "$(wc -l <<<"$was")" < <(cat "$STATE"/audit/log-*.jsonl))" = "$was" ]
 check "and verifies by the key of then" eval 'ctl audit verify --key "$LAB_TMP/pub" >"$LAB_TMP/out" 2>"$LAB_TMP/err" ||

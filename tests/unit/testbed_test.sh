@@ -67,7 +67,7 @@ required 10_tunnel
 check "a run by hand that gets no VM says 77" test $? -eq 77
 required --required --group core
 check "one that needs it has failed" test $? -eq 1
-check "with the reason first" eval 'head -n 1 "$tmp/out" | grep -q "^no VM here: "'
+check "with the reason first" eval 'head -n 1 "$tmp/out" | grep_all "^no VM here: "'
 check "and the next step" grep -q 'packaging/install-deps vm' "$tmp/out"
 required --group no_such_group
 check "a group that is not there is wrong usage" test $? -eq 2

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "ipsec/vici.h"
 
-#define SHORT_NS 50000000ULL   /* a timeout that must be reached */
+#define SHORT_NS 50000000ULL    /* a timeout that must be reached */
 #define LONG_NS 300000000000ULL /* a timeout that must not be reached */
 
 /* Accepts one connection and plays a script: for each packet received, the packets to answer. */
