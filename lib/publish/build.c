@@ -217,33 +217,61 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 	return r;
 }
 
+/*
+ * If the writer is killed before bwl_build_in_force(), limits that are new stay closed for so long.
+ * Longer than any grace period takes.
+ */
+#define START_LATE_NS 60000000000ULL
+
 static void start_rate(struct bwl_build *b, struct bwl_rate *r, uint32_t state, uint64_t now_ns)
 {
-	bwl_rate_follow(r, b->old_rate[state], &b->p->state[state].finish_bytes, now_ns);
+	const struct bwl_rate *old = b->old_rate[state];
+
+	bwl_rate_follow(r, old, &b->p->state[state].finish_bytes, now_ns);
+	if (!old || old->flags & BWL_RATE_UNLIMITED)
+		r->start_ns = now_ns + START_LATE_NS;
 }
 
-void bwl_build_start(struct bwl_build *b, uint64_t now_ns)
+typedef void rate_fn(struct bwl_build *b, struct bwl_rate *r, uint32_t state, uint64_t now_ns);
+
+static void each_rate(struct bwl_build *b, rate_fn *fn, uint64_t now_ns)
 {
 	struct bwl_base *base = b->gen.base;
 	uint32_t i;
 
 	for (i = 0; i < b->pol->npeers; i++) {
-		start_rate(b, &b->gen.peer[i + 1].grant.rate, bwl_grant_state(b->id[i]), now_ns);
-		start_rate(b, &b->gen.peer[i + 1].accept, bwl_accept_state(b->id[i]), now_ns);
+		fn(b, &b->gen.peer[i + 1].grant.rate, bwl_grant_state(b->id[i]), now_ns);
+		fn(b, &b->gen.peer[i + 1].accept, bwl_accept_state(b->id[i]), now_ns);
 	}
 	for (i = 1; i <= b->nsubs; i++)
 		if (b->gen.sub[i].volume.state)
-			start_rate(b, &b->gen.sub[i].rate, b->gen.sub[i].volume.state, now_ns);
+			fn(b, &b->gen.sub[i].rate, b->gen.sub[i].volume.state, now_ns);
 	for (i = 1; i < BWL_MAX_ZONES; i++)
 		if (base->zone[i].name[0])
-			start_rate(b, &base->zone[i].limit.rate, base->zone[i].limit.volume.state,
-				   now_ns);
+			fn(b, &base->zone[i].limit.rate, base->zone[i].limit.volume.state, now_ns);
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		if (!(base->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK)))
 			continue;
-		start_rate(b, &base->port[i].limit.rate, base->port[i].limit.volume.state, now_ns);
-		start_rate(b, &base->port[i].neighbour.rate, base->port[i].neighbour.volume.state,
-			   now_ns);
+		fn(b, &base->port[i].limit.rate, base->port[i].limit.volume.state, now_ns);
+		fn(b, &base->port[i].neighbour.rate, base->port[i].neighbour.volume.state, now_ns);
 	}
-	start_rate(b, &base->node.rate, base->node.volume.state, now_ns);
+	fn(b, &base->node.rate, base->node.volume.state, now_ns);
+}
+
+void bwl_build_start(struct bwl_build *b, uint64_t now_ns)
+{
+	each_rate(b, start_rate, now_ns);
+}
+
+static void pay_off(struct bwl_build *b, struct bwl_rate *r, uint32_t state, uint64_t now_ns)
+{
+	(void)b;
+	(void)state;
+	if ((int64_t)(r->start_ns - now_ns) > 0)
+		__atomic_store_n(&r->start_ns, now_ns, __ATOMIC_SEQ_CST);
+}
+
+void bwl_build_in_force(struct bwl_build *b, uint64_t now_ns)
+{
+	each_rate(b, pay_off, now_ns);
 }

@@ -32,8 +32,16 @@ struct bwl_build {
 int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, struct bwl_err *e);
 /* Everything but the start of the rates. */
 int bwl_build_fill(struct bwl_build *b, struct bwl_err *e);
-/* Last: continues every rate where the old generation's stands at now_ns. */
+/*
+ * Last: continues every rate where the old generation's stands at now_ns. Those that were not in
+ * force owe a burst, and begin to pay it off by bwl_build_in_force().
+ */
 void bwl_build_start(struct bwl_build *b, uint64_t now_ns);
+/*
+ * From now_ns on no packet uses the old generation: what was not in force before begins to pay its
+ * debt off. Not earlier, because until then the old name's packets pass by the old name's rate.
+ */
+void bwl_build_in_force(struct bwl_build *b, uint64_t now_ns);
 
 /* build_port.c: uplinks, host ports and the tunnel device. */
 int bwl_build_ports(struct bwl_build *b, struct bwl_err *e);

@@ -442,6 +442,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = bwl_grace(p, e);
 	if (r)
 		return r;
+	bwl_build_in_force(&x->b, bwl_now_ns());
 	pass_on_revocations(x, p); /* of peers that were revoked meanwhile */
 	if (pass_on_places(x, p, e))
 		bwl_warn("%s", e->text); /* too late to return to the old policy */

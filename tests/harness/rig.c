@@ -143,6 +143,7 @@ static void make_ports(void)
  * somebody else sends.
  */
 bool rig_others_send;
+void (*rig_on_grace)(void);
 
 struct change {
 	union bpf_attr attr;
@@ -240,6 +241,8 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 		if (bpf_map_lookup_elem(fd, key, &has) || has != id_of_map(*(const int *)value))
 			return change(BPF_MAP_UPDATE_ELEM, fd, *(const uint32_t *)key,
 				      *(const int *)value, flags);
+		if (rig_on_grace)
+			rig_on_grace();
 		if (!rig_others_send)
 			return 0;
 	}

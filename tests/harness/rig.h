@@ -135,6 +135,8 @@ uint32_t rig_fire(struct rig *rig, const struct rig_packet *k, uint32_t repeat);
  * them: to be set before another thread sends, or a child publishes while its parent sends.
  */
 extern bool rig_others_send;
+/* Called while a policy's writer waits for packets in flight; NULL: no call. */
+extern void (*rig_on_grace)(void);
 
 /* Frames counted under a reason in a row (port, or BWL_MAX_PORTS + port) since rig_open(). */
 uint64_t rig_frames(struct rig *rig, unsigned row, unsigned reason);

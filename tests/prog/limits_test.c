@@ -182,6 +182,43 @@ static void nothing_an_operator_does_adds_a_burst(void **state)
 	check_history(1000000, 30000);
 }
 
+static void flood_meanwhile(void)
+{
+	drain_and_note(TO(1) "udp");
+	rig_advance(20000000);
+	drain_and_note(TO(1) "udp");
+}
+
+/* From the first wait for packets in flight to the last one. */
+static void nor_does_the_time_until_a_policy_is_in_force(void **state)
+{
+	static const char *const word[] = {
+		"peers:\n" DEST("a%u", 1) "grant: { rate: 10mbit, burst: 30000b } }\n",
+		"zones: { z%u: { rate: 10mbit, burst: 30000b } }\n"
+		"peers:\n" DEST("a", 1) "zone: z%u, grant: { rate: 1tbit, burst: 100mb } }\n",
+	};
+	char text[1000];
+	unsigned w, i;
+
+	(void)state;
+	for (w = 0; w < 2; w++) {
+		nhistory = 0;
+		for (i = 0; i < 20; i++) {
+			snprintf(text, sizeof(text), word[w], i, i);
+			rig_on_grace = i ? flood_meanwhile : NULL;
+			apply(HEAD "%s", text);
+			rig_on_grace = NULL;
+			if (!i)
+				rig_advance(RIG_SECOND);
+			drain_and_note(TO(1) "udp");
+		}
+		check_history(10000000, 30000);
+		rig_advance(RIG_SECOND);
+		drain_and_note(TO(1) "udp"); /* control: the last name passes packets */
+		assert_int_equal(history[nhistory - 1].bytes, 29999 / 64 * 64);
+	}
+}
+
 static void changes_of_a_limit_pass_no_more_than_its_rate(void **state)
 {
 	struct bwl_change c = { .set = BWL_SET_RATE | BWL_SET_BURST };
@@ -291,6 +328,7 @@ int main(void)
 		RIG_TEST(all_cpus_together_keep_the_node_to_its_rate),
 		RIG_TEST(all_cpus_together_spend_a_volume_to_the_byte),
 		RIG_TEST(nothing_an_operator_does_adds_a_burst),
+		RIG_TEST(nor_does_the_time_until_a_policy_is_in_force),
 		RIG_TEST(changes_of_a_limit_pass_no_more_than_its_rate),
 		RIG_TEST(another_kind_of_volume_under_fire_keeps_what_is_spent),
 		RIG_TEST(no_packet_sees_half_a_change),
