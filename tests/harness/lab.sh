@@ -7,7 +7,7 @@
 #                                            (router) n2  eth0 ── d2 …
 #   LAB_HOSTS=2: another host at hpf1.  LAB_UPLINKS=2: another uplink p1 to net.
 #   LAB_MGMT=1: the DPU's management port mgmt0 to a separate namespace.
-#   LAB_FLOODS=1: the neighbour table is filled, so no other lab is up meanwhile, whoever runs it.
+#   LAB_FLOODS=1: the neighbour table overflows (nothing is enforced), so no other lab is up meanwhile, whoever runs it.
 #
 # The dpu forwards nothing (ip_forward=0): only bwlimit's programs can. The router's ports to
 # the destinations segment in software, so a destination's counters count frames as on a wire.

@@ -3,7 +3,7 @@
 # The DPU's neighbour table, filled from outside: packets of a granted peer (or of a forger on the
 # wire) to ever new addresses of the host's prefix, each of which the DPU has to resolve.
 set -uo pipefail
-LAB_FLOODS=1 LAB_HOSTS=1
+LAB_HOSTS=1
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
 attacks 9 "nobody on the wire keeps the operator from the DPU, nor a peer from its next hop"
