@@ -178,7 +178,7 @@ refute "which need neither" grep -q '^Depends:.*bwlimit' <(sed -n '/^Package: bw
 check "they, their pages, completions and the page are in that package" within \
 	'usr/sbin/bwlimit-ctl usr/sbin/bwlimit-web usr/share/man/man8/bwlimit-ctl.8 usr/share/man/man8/bwlimit-web.8 usr/share/bwlimit/page' \
 	"$(sed -n 's/^TOOLS := //p' "$debian/rules")"
-for script in "$debian"/*.{postinst,prerm,postrm}; do
+for script in "$debian"/*.{preinst,postinst,prerm,postrm}; do
 	check "${script##*/} is a shell script" sh -n "$script"
 done
 # bwlimit-web-fleet.service: its example names the files that systemd puts there.
