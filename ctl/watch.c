@@ -74,6 +74,7 @@ static int ring_or_wait(struct watch *w)
 {
 	int r = watch_ring(w);
 
+	w->refused = r == -EBUSY ? r : 0;
 	if (r == -EBUSY && !w->followed && w->busy < BUSY_TRIES && watch_is_agent(w))
 		w->busy++;
 	else if (!w->followed || (r != -EBUSY && r != -EACCES && r != -EPERM))
@@ -96,6 +97,8 @@ static int watch(struct ctl *c, int argc, char **argv)
 		if (r == WATCH_OTHER)
 			r = ring_or_wait(&w);
 	} while (r == WATCH_OTHER && watch_goes_on(&w));
+	if (r == WATCH_OTHER && !w.followed)
+		r = w.refused; /* the time is over, and nothing was read */
 	if (r != WATCH_DONE && r != WATCH_OTHER)
 		return r;
 	print_end(&w);
