@@ -187,14 +187,17 @@ void flows_store_lost(const struct flows_store *s, uint64_t *ret_thinned, uint64
 	*ret_dropped = s->dropped;
 }
 
-/* Readable before it gets its name, so that no reader finds a file that cannot be opened. */
 static int open_new(const struct flows_store *s, const char *name, int *ret)
 {
 	unlinkat(s->dir, name, 0);
 	*ret = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (*ret < 0)
-		return -errno;
-	return bwl_group_give(*ret, BWL_GROUP_READ, 0640);
+	return *ret < 0 ? -errno : 0;
+}
+
+/* When it is whole, and before it gets its name: no reader finds a file that cannot be opened. */
+static int give(int fd)
+{
+	return bwl_group_give(fd, BWL_GROUP_READ, 0640);
 }
 
 static int write_fresh(struct flows_store *s, const char *text, size_t len, uint64_t *ret)
@@ -205,6 +208,8 @@ static int write_fresh(struct flows_store *s, const char *text, size_t len, uint
 
 	if (!r)
 		r = bwl_bytes_write(fd, text, len);
+	if (!r)
+		r = give(fd);
 	if (!r && (fdatasync(fd) || fstat(fd, &st)))
 		r = -errno;
 	if (!r)
@@ -242,7 +247,7 @@ static bool write_thin(const struct flows_store *s, const char *name, FILE *from
 	struct timespec times[2];
 	struct stat st;
 
-	if (fstat(fileno(from), &st) || !copy_thin(from, to))
+	if (fstat(fileno(from), &st) || !copy_thin(from, to) || give(fileno(to)))
 		return false;
 	times[0] = st.st_atim;
 	times[1] = st.st_mtim;

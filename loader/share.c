@@ -17,7 +17,10 @@ static int give(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
 {
 	int r = bwl_group_give_path(path, gid, mode);
 
-	return r ? bwl_fail(e, -r, "cannot set the group of %s: %s", path, strerror(-r)) : 0;
+	if (!r)
+		return 0;
+	bwl_fail(e, -r, "cannot give %s to group %lu: %s", path, (unsigned long)gid, strerror(-r));
+	return bwl_group_hint(e);
 }
 
 /*
@@ -37,9 +40,10 @@ static int inner(const struct bwl_pins *p, struct bwl_err *e)
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
 		if (bwl_inner_shape(i, NULL))
 			r = bwl_inner_share(p->dir, p->fd[i]);
-	return r ? bwl_fail(e, -r, "cannot pin the policy's maps under %s: %s", p->dir,
-			    strerror(-r))
-		 : 0;
+	if (!r)
+		return 0;
+	bwl_fail(e, -r, "cannot pin the policy's maps under %s: %s", p->dir, strerror(-r));
+	return bwl_group_hint(e);
 }
 
 static int for_writers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
@@ -75,6 +79,8 @@ static int pin_again(const char *dir, const char *name, int fd, gid_t gid, struc
 	r = give(fresh, gid, 0440, e);
 	if (!r && rename(fresh, path))
 		r = bwl_fail(e, errno, "cannot rename %s: %s", fresh, strerror(errno));
+	if (r)
+		unlink(fresh);
 	return r;
 }
 

@@ -12,8 +12,8 @@
 #include "bwl/group.h"
 
 /*
- * The file becomes readable before it gets its name, so that no reader finds one that cannot be
- * opened.
+ * The file becomes readable when it is whole, and before it gets its name: no reader finds one that
+ * cannot be opened, or has one open that is half written.
  */
 static int write_new(const char *path, const char *text)
 {
@@ -24,8 +24,8 @@ static int write_new(const char *path, const char *text)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	r = bwl_group_give(fd, BWL_GROUP_READ, 0640);
-	return r ? r : bwl_bytes_write(fd, text, strlen(text));
+	r = bwl_bytes_write(fd, text, strlen(text));
+	return r ? r : bwl_group_give(fd, BWL_GROUP_READ, 0640);
 }
 
 int bwl_for_readers_put(const char *path, const char *text, struct bwl_err *e)

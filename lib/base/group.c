@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See bwl/group.h. */
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,16 +39,33 @@ bool bwl_group_id(const char *name, gid_t *ret)
 	return found;
 }
 
-static int kept(const char *name)
+/* Of which file? Once for each group. */
+static void tell_kept(int fd, const char *name, int why)
 {
-	static atomic_flag told = ATOMIC_FLAG_INIT;
+	static const char *const groups[] = { BWL_GROUP, BWL_GROUP_READ, BWL_GROUP_SYNC };
+	static atomic_bool told[sizeof(groups) / sizeof(groups[0])];
+	char link[40], path[PATH_MAX];
+	ssize_t n;
 
-	if (errno != EPERM)
-		return -errno;
-	if (!atomic_flag_test_and_set(&told))
-		bwl_warn(
-			"not a member of group %s: that group cannot read what this process writes",
-			name);
+	for (unsigned i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		if (!strcmp(groups[i], name) && atomic_exchange(&told[i], true))
+			return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	bwl_warn("cannot give %s to group %s (%s): only its owner can open it; start this program "
+		 "as a member (SupplementaryGroups=%s, or usermod -aG %s USER)",
+		 n > 0 ? path : "a file", name, strerror(why), name, name);
+}
+
+/* EINVAL: the group is not mapped in this user namespace. */
+static int kept(int fd, const char *name)
+{
+	int why = errno;
+
+	if (why != EPERM && why != EINVAL)
+		return -why;
+	tell_kept(fd, name, why);
 	return 0;
 }
 
@@ -57,15 +75,20 @@ int bwl_group_give(int fd, const char *name, mode_t mode)
 
 	if (!bwl_group_id(name, &gid))
 		return 0;
-	return fchown(fd, (uid_t)-1, gid) || fchmod(fd, mode) ? kept(name) : 0;
+	return fchown(fd, (uid_t)-1, gid) || fchmod(fd, mode) ? kept(fd, name) : 0;
 }
 
 int bwl_group_give_path(const char *path, gid_t gid, mode_t mode)
 {
-	char name[16];
+	return chown(path, (uid_t)-1, gid) || chmod(path, mode) ? -errno : 0;
+}
 
-	snprintf(name, sizeof(name), "%lu", (unsigned long)gid);
-	return chown(path, (uid_t)-1, gid) || chmod(path, mode) ? kept(name) : 0;
+int bwl_group_hint(struct bwl_err *e)
+{
+	if (!e || (e->code != EPERM && e->code != EINVAL))
+		return e ? -e->code : -EIO;
+	return bwl_hint(e, "run it with CAP_CHOWN, or as a member of the groups "
+			   "(SupplementaryGroups=" BWL_GROUP " " BWL_GROUP_READ " in its unit)");
 }
 
 static bool is_one(gid_t id, const gid_t *gid, unsigned n)

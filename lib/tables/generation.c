@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bwl/tables.h>
 #include <bwl/generation.h>
+#include <bwl/group.h>
 #include <bwl/inner.h>
 #include <bwl/pages.h>
 #include <bwl/reader.h>
@@ -190,9 +191,10 @@ int bwl_gen_install(struct bwl_pins *p, const struct bwl_gen *g, struct bwl_err 
 
 	for (i = 0; !r && i < sizeof(all) / sizeof(all[0]); i++)
 		r = bwl_inner_pin(p->dir, all[i].fd);
-	if (r)
-		return bwl_fail(e, -r, "cannot pin the policy's maps below %s: %s", p->dir,
-				strerror(-r));
+	if (r) {
+		bwl_fail(e, -r, "cannot pin the policy's maps below %s: %s", p->dir, strerror(-r));
+		return bwl_group_hint(e);
+	}
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (bpf_map_update_elem(p->fd[all[i].pin], &g->slot, &all[i].fd, 0))
 			return bwl_fail(e, errno, "cannot install %s: %s", bwl_pin_name(all[i].pin),

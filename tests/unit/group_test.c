@@ -3,6 +3,7 @@
  * Files for a group: who may gives them, who may not keeps them and goes on. Each case runs in a
  * child with an /etc/group of its own, mounted over this machine's, in which bwlimit-read is GID.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
@@ -23,7 +24,8 @@
 
 #define GID 64102
 #define NOBODY 65534
-#define WARNING "not a member of group"
+#define WARNING                                                                                    \
+	": only its owner can open it; start this program as a member (SupplementaryGroups=bwlimit-read, "
 
 static char dir[64];
 
@@ -179,8 +181,40 @@ static void another_owner_as_well(void **state)
 	run(false, NOBODY, NULL, 0, 0600, 0700, NOBODY, 0);
 }
 
-/* As of a folder whose group is known only by its number. Group 0 is nobody's. */
-static void a_path_is_kept_as_well(void **state)
+/* In a user namespace in which no group is mapped. */
+static void where_it_is_not_mapped_it_is_kept_as_well(void **state)
+{
+	char said[512] = "";
+	int status;
+	pid_t pid;
+	FILE *f;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	pid = fork();
+	if (!pid) {
+		if (!enter(true, NOBODY, NULL, 0))
+			_exit(2);
+		if (unshare(CLONE_NEWUSER))
+			_exit(77);
+		_exit(writes_all() && have(0600, 0700, NOBODY) ? 0 : 3);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip(); /* this kernel has none for users */
+	assert_int_equal(WEXITSTATUS(status), 0);
+	f = fopen(at("err"), "re");
+	assert_non_null(f);
+	assert_non_null(fgets(said, sizeof(said), f));
+	assert_non_null(strstr(said, "told.new to group bwlimit-read (Invalid argument)"));
+	assert_null(fgets(said, sizeof(said), f));
+	fclose(f);
+}
+
+/* As a pin, whose group is known only by its number. Group 0 is nobody's. */
+static void a_path_is_not_kept(void **state)
 {
 	int status;
 	pid_t pid;
@@ -192,7 +226,7 @@ static void a_path_is_kept_as_well(void **state)
 	if (!pid) {
 		if (!enter(true, NOBODY, NULL, 0) || mkdir(at("own"), 0700))
 			_exit(2);
-		if (bwl_group_give_path(at("own"), GID, 0710) || !is("own", 0700, NOBODY))
+		if (bwl_group_give_path(at("own"), GID, 0710) != -EPERM || !is("own", 0700, NOBODY))
 			_exit(3);
 		if (bwl_group_give_path(at("own"), NOBODY, 0710) || !is("own", 0710, NOBODY))
 			_exit(4);
@@ -212,7 +246,8 @@ int main(void)
 		CASE(another_keeps_it_and_says_so_once),
 		CASE(without_the_group_all_is_the_owners),
 		CASE(another_owner_as_well),
-		CASE(a_path_is_kept_as_well),
+		CASE(where_it_is_not_mapped_it_is_kept_as_well),
+		CASE(a_path_is_not_kept),
 	};
 
 	return cmocka_run_group_tests_name("files for a group", tests, NULL, NULL);
