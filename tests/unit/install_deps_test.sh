@@ -44,10 +44,10 @@ cp "$source_dir/packaging/install-deps" "$tmp/packaging"
 printf '# list\nbwl-sample one\nbwl-none two sh\nbwl-none three\n' >"$tmp/packaging/debian-deps.txt"
 
 deps() { "$tmp/packaging/install-deps" "$@" >"$tmp/out" 2>&1; }
-begin() { # [wait]: in the background
+begin() { # [wait]: in the background; out has its stderr
 	rm -f "$tmp/installed"
 	: >"$tmp/out"
-	BWL_APT_WAIT=${1:-600} "$tmp/packaging/install-deps" one >>"$tmp/out" 2>&1 &
+	BWL_APT_WAIT=${1:-600} "$tmp/packaging/install-deps" one 2>>"$tmp/out" >/dev/null &
 	going=$!
 }
 ended() { # its exit status
@@ -92,6 +92,11 @@ for lock in state/lists/lock state/lock-frontend cache/archives/lock; do
 	check "$lock: and installs it" test -s "$tmp/installed"
 	check "$lock: it says once that it waits" test "$(grep -c waiting "$tmp/out")" == 1
 done
+hold state/lists/lock
+SECONDS=100000 begin
+check "however long it has run before: it waits" until_said "waiting for another apt"
+release
+check "and goes on" ended
 hold state/lists/lock
 begin 0
 refute "it does not wait for ever" ended

@@ -78,12 +78,18 @@ vm_unpack() {
 	return $rc
 }
 
-# Only one run at a time fills the cache: it holds descriptor 9. Another waits, and says so.
+# What is missing of the host's packages: vm_install_deps PURPOSE…. That it waits for another apt is said at once.
+vm_install_deps() {
+	"$VM_HERE/../packaging/install-deps" "$@" 2>&1 | sed -u -e '/^install-deps: waiting/{w /dev/stderr' -e 'd}'
+}
+
+# Only one run at a time fills the cache: it holds descriptor 9. Another waits, and says so; not on
+# stdout, whose first line may be why there is no VM.
 vm_lock() {
 	mkdir -p "$VM_CACHE"
 	exec 9>"$VM_CACHE/lock"
 	flock -n 9 && return
-	echo "# another run fills $VM_CACHE: waiting for it, for 30 minutes at most"
+	echo "# another run fills $VM_CACHE: waiting for it, for 30 minutes at most" >&2
 	flock -w 1800 9
 }
 
