@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # To be sourced: puts the page's sources and its npm packages (those of package-lock.json) into the build folder (WEB_DEPS). If the
-# packages cannot be fetched, the test is skipped and says why.
+# packages cannot be fetched, the test is skipped and says why. All tests share it: who changes a source does so in a copy.
 web_skip() { # why
 	echo "1..0 # SKIP $1"
 	exit 77
