@@ -78,7 +78,10 @@ static int open_inner(const struct bwl_pins *p, struct bwl_gen *g, struct bwl_er
 		fd = bwl_inner_open(p->dir, p->fd[all[i].pin], g->slot, p->copied);
 		if (fd == -ENOLINK) {
 			bwl_fail(e, ENOLINK, "a map of the policy in force has lost its pin");
-			return bwl_hint(e, "bwlimit-load detach, then attach; volumes start spent");
+			/* A reader's may be gone alone; upgrade pins again, and loses nothing. */
+			return p->copied ? bwl_hint(e, "bwlimit-load upgrade, as root")
+					 : bwl_hint(e, "bwlimit-load detach, then attach; volumes "
+						       "start spent");
 		}
 		if (fd < 0) {
 			bwl_fail(e, -fd, "cannot open the policy's maps: %s", strerror(-fd));

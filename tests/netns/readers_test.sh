@@ -296,6 +296,7 @@ check "what opens is not for him then" fails writer "$CTL" grant d1 rate 8mbit r
 check "on a kernel below 5.19 he cannot even revoke" fails old $WRITERS "$CTL" revoke d1
 check "and is told who does" says "root alone sees and revokes"
 lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$STATE" --json
+agent=$LAB_PID
 journaled() { "$CTL" journal show | grep_all 'd1'; }
 check "bwlimitd writes the journal when it is back" lab_wait_for 20 journaled
 check "root grants again" run "$CTL" grant d1 rate 8mbit reason test
@@ -343,9 +344,14 @@ check "a generation has a pin for each of its maps, twice" [ "$(inner gen) $(inn
 "$CTL" policy apply "$LAB_TMP/desired.yaml" >/dev/null
 check "the next policy's have taken their place" [ "$(inner gen) $(inner read/gen)" = "8 8" ]
 check "and a reader reads it" run reader "$CTL" peer list
-check "upgrade keeps both" run in_dpu "$LOAD" upgrade
+rm "$(find "$LAB_PINS/read/gen" -type f | head -n 1)"
+check "a reader whose pin is gone is told so" fails reader "$CTL" peer list
+check "and what mends it without a loss" says "bwlimit-load upgrade, as root"
+check "root reads on" run "$CTL" peer list
+check "upgrade makes it again" run in_dpu "$LOAD" upgrade
+check "and keeps both" [ "$(inner gen) $(inner read/gen)" = "8 8" ]
 check "for readers" run reader "$CTL" peer list
-check "detach takes all of them away" eval 'lab_stop "$LAB_PID"; run in_dpu "$LOAD" detach && [[ ! -e $LAB_PINS ]]'
+check "detach takes all of them away" eval 'lab_stop "$agent"; run in_dpu "$LOAD" detach && [[ ! -e $LAB_PINS ]]'
 
 # --- root in neither group and without CAP_CHOWN, as in a unit that lacks SupplementaryGroups
 may_not_give() { in_dpu setpriv --clear-groups --inh-caps=-chown --bounding-set=-chown "$@"; }
