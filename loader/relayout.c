@@ -37,6 +37,10 @@ static struct bwl_schema read_schema(int fd)
 	return s;
 }
 
+#define AFRESH                                                                                     \
+	"or detach and attach: volumes start spent, and whatever was revoked or stopped without "  \
+	"a journal must be revoked again"
+
 static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e)
 {
 	bwl_fail(e, EPROTO,
@@ -44,13 +48,12 @@ static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e
 		 "does not know (ABI %u, layouts %u to %u: %016llx)",
 		 dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_first(),
 		 bwl_layout_now(), (unsigned long long)bwl_layout());
-	return bwl_hint(
-		e,
-		"if a version before 0.3.0 attached them: install 0.3.0, run its bwlimit-load "
-		"upgrade, then this one's; if a later one did: install that version, or a later "
-		"one, and run its bwlimit-load upgrade; otherwise detach and attach: volumes start "
-		"spent, and whatever was revoked or stopped without a journal must be revoked "
-		"again");
+	if (bwl_layout_is_gone(s->layout))
+		return bwl_hint(e,
+				"these maps are of a version before 0.3.0: install 0.3.0 and run "
+				"its bwlimit-load upgrade, then this one's; " AFRESH);
+	return bwl_hint(e, "these maps are of a later version: install it, or a later one, and run "
+			   "its bwlimit-load upgrade; " AFRESH);
 }
 
 /* Opens an inner map of a generation; negative if there is none, or it is not pinned. */

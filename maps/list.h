@@ -125,6 +125,11 @@
  */
 #define BWL_LAYOUTS(X) X(7, 0x6dde7458f1a871e6ULL, "0.3.0, 0.4.0")
 
+/* Those before 0.3.0, to say what to do. */
+#define BWL_LAYOUTS_GONE                                                                           \
+	0xba4c6acfe9838463ULL, 0x135fe249ca7d5a39ULL, 0xa575fdc6e3fc8b4eULL,                       \
+		0x1ec3d9712dadea8eULL, 0x173bfe5706a164faULL, 0x1c269fe044163cf4ULL
+
 /*
  * Earlier shapes of maps: name, the last layout with that shape, bytes per value, entries (as
  * above, 0 for inner maps). An entry is copied to the entry of the same key, as much as fits, and

@@ -54,6 +54,17 @@ unsigned bwl_layout_number(uint64_t layout)
 	return 0;
 }
 
+bool bwl_layout_is_gone(uint64_t layout)
+{
+	static const uint64_t gone[] = { BWL_LAYOUTS_GONE };
+	unsigned i;
+
+	for (i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+		if (gone[i] == layout)
+			return true;
+	return false;
+}
+
 unsigned bwl_layout_now(void)
 {
 	return layouts[LAYOUTS - 1].number;

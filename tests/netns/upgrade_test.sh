@@ -185,18 +185,22 @@ crossing() { # commit, does a map change its shape?
 crossing "$OLD_FLEET_COMMIT" no
 [[ -d $LAB_PINS ]] || begin_here
 
-# A layout that is unknown here: of a version that does not exist yet, or of one before 0.3.0.
+# A layout of a version before 0.3.0, and one of a version that does not exist yet.
 check "there are maps" [ -d "$LAB_PINS" ]
 if [[ -d $LAB_PINS ]]; then
 	was=$("$BPFTOOL" -j map lookup pinned "$LAB_PINS/maps/bwl_schema_v1" key 0 0 0 0 | jq -r '.value | join(" ")')
-	# shellcheck disable=SC2046 # bytes
-	"$BPFTOOL" map update pinned "$LAB_PINS/maps/bwl_schema_v1" key hex 00 00 00 00 value hex \
-		$(sed 's/0x//g; s/[^ ]*$/ee/' <<<"$was")
+	of_layout() { # its 8 bytes, the last ones of the schema
+		# shellcheck disable=SC2046 # bytes
+		"$BPFTOOL" map update pinned "$LAB_PINS/maps/bwl_schema_v1" key hex 00 00 00 00 value hex \
+			$(sed 's/0x//g; s/\( [^ ]*\)\{8\}$//' <<<"$was") "$@"
+	}
+	of_layout f4 3c 16 44 e0 9f 26 1c
+	refute "maps of a version before 0.3.0 are refused" load upgrade
+	check "and it says with what to go on" says "of a version before 0.3.0: install 0.3.0 and run its bwlimit-load upgrade"
+	of_layout ee ee ee ee ee ee ee ee
 	before=$(everything)
 	refute "maps of a version that is unknown are refused" load upgrade
-	check "and it says with what to go on from an earlier one" \
-		says "before 0.3.0 attached them: install 0.3.0, run its bwlimit-load upgrade"
-	check "and from a later one" says "or a later one, and run its bwlimit-load upgrade"
+	check "and it says so" says "of a later version: install it, or a later one, and run its bwlimit-load upgrade"
 	refute "other tools refuse them, too" load verify
 	refute "and attach does not touch them" load attach --host hpf0 --uplink p0
 	check "before anything was touched" [ "$(everything)" = "$before" ]

@@ -222,6 +222,11 @@ static void layouts_that_were_given_out_keep_their_numbers(void **state)
 	assert_int_equal(bwl_layout_number(0), 0);
 	assert_int_equal(bwl_layout_number(0x6dde7458f1a871e7ULL), 0);
 	assert_int_equal(bwl_layout_number(0x1c269fe044163cf4ULL), 0); /* before 0.3.0 */
+	assert_true(bwl_layout_is_gone(0x1c269fe044163cf4ULL));
+	assert_true(bwl_layout_is_gone(0xba4c6acfe9838463ULL));
+	assert_false(bwl_layout_is_gone(0x6dde7458f1a871e6ULL));
+	assert_false(bwl_layout_is_gone(0x6dde7458f1a871e7ULL));
+	assert_false(bwl_layout_is_gone(0));
 	assert_int_equal(bwl_layout_first(), 7);
 }
 

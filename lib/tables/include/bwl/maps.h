@@ -37,6 +37,8 @@ bool bwl_shape_is(const struct bwl_shape *a, const struct bwl_shape *b);
 unsigned bwl_pin_since(enum bwl_pin pin);
 /* The layout's number; 0: unknown to this program. */
 unsigned bwl_layout_number(uint64_t layout);
+/* Of a version before 0.3.0, from which no upgrade leads here. */
+bool bwl_layout_is_gone(uint64_t layout);
 unsigned bwl_layout_now(void);
 /* The earliest one that this program knows. */
 unsigned bwl_layout_first(void);
