@@ -298,22 +298,6 @@ int bwl_load_generic(struct bwl_load *l, const char *prog, struct bwl_err *e)
 	return r ? r : bwl_load_prog(l->generic, prog);
 }
 
-/* Marks carry the tag's upper bits (maps/tunnel.h). */
-static int draw_tag(uint32_t *tag, struct bwl_err *e)
-{
-	uint32_t fresh = *tag;
-
-	while (!(fresh & BWL_MARK_TAG))
-		if (getrandom(&fresh, sizeof(fresh), 0) < 0)
-			return bwl_fail(e, errno,
-					"no random numbers for the tag: "
-					"%s",
-					strerror(errno));
-	if (*tag != fresh)
-		*tag = fresh;
-	return 0;
-}
-
 /* Initialises a new set of maps before anybody may trust it; the schema's magic comes last. */
 static int write_first_words(struct bwl_load *l, const struct bwl_make *m,
 			     const struct bwl_schema *s, struct bwl_err *e)
@@ -326,8 +310,10 @@ static int write_first_words(struct bwl_load *l, const struct bwl_make *m,
 
 	for (i = 0; i < BWL_SCHEDS; i++)
 		c.sched[i] = (struct bwl_sched){ BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS };
-	if (draw_tag(&c.tag, e))
-		return -EIO;
+	while (!(c.tag & BWL_MARK_TAG)) /* marks carry its upper bits (maps/tunnel.h) */
+		if (getrandom(&c.tag, sizeof(c.tag), 0) < 0)
+			return bwl_fail(e, errno, "no random numbers for the tag: %s",
+					strerror(errno));
 	if (bpf_map__update_elem(l->skel->maps.bwl_ctl_v1, &zero, sizeof(zero), &c, sizeof(c), 0) ||
 	    bpf_map__update_elem(l->skel->maps.bwl_schema_v1, &zero, sizeof(zero), s, sizeof(*s),
 				 0))
