@@ -95,7 +95,7 @@ shown() { # file: what is worth a look
 # Users without rights and other groups, files that are given away, fixed ports, BPF programs, both families, every tool.
 some='unit/group_test prog/pipeline_test netns/export_test.sh'
 more='harness/lab_test.sh netns/loader_test.sh netns/readers_test.sh netns/recent_test.sh'
-[[ -z ${BWL_LONG:-} ]] || some+=" $more"
+! long || some+=" $more"
 read -ra tests <<<"${MACHINE_TESTS:-$some}"
 for test in "${tests[@]}"; do
 	pids=() began=$SECONDS

@@ -10,6 +10,8 @@ unset "${!BWLIMIT_@}" COLUMNS JOURNAL_STREAM NOTIFY_SOCKET CREDENTIALS_DIRECTORY
 TAP_N=0
 TAP_BAD=0
 
+long() { [[ ${BWL_LONG:-0} == 1 ]]; } # ./run-tests --all: a test that draws a sample does all of it
+
 note() { printf '# %s\n' "$@"; }
 ok() { printf 'ok %d - %s\n' $((++TAP_N)) "$*"; }
 nok() {
@@ -51,11 +53,13 @@ command_not_found_handle() {
 # Selects kills from a list: one of every STEP, starting at a position that differs from run to run, and of a shorter list
 # one. KILL_SEED=N repeats a run's choice; KILL_ALL=1, or BWL_LONG=1 as in ./run-tests --all, makes all of them.
 KILL_SEED=${KILL_SEED:-$RANDOM}
-KILL_ALL=${KILL_ALL:-${BWL_LONG:-0}}
+KILL_ALL=${KILL_ALL:-$(long && echo 1 || echo 0)}
 kills_drawn() { # step
 	awk -v step="$1" -v seed="$KILL_SEED" -v all="$KILL_ALL" '{ line[NR] = $0 }
 		END { if (step > NR) step = NR; for (n = 1; n <= NR; n++) if (all || n % step == seed % step) print line[n] }'
 }
+# Where so many kills were drawn, enough hit: a run may make fewer calls than the one that they were drawn from.
+killed_enough() { [[ $1 -ge 1 && $1 -ge $(($2 * 3 / 4)) ]]; } # hits, drawn
 # Kills the command at the entry of the Nth call of one kind, which is then not executed. Returns true if it was killed
 # there. KILL_IN is put before strace: where it runs. strace counts the calls of each thread by itself; KILL_PATH: it counts
 # those alone that name this file, as the call writes it. It uses a subshell, because bash reports the death of a child

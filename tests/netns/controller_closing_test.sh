@@ -84,7 +84,7 @@ check "control: the controllers keep a copy" await 30 copies 6
 given revocation two 2 '{"peers": ["nobody"], "reason": "drill"}' "$FLEET/bob.pem"
 check "a later one of its name that closes something else is told" await 30 grep -q '"alarm".*revocation/two.*two different documents' "$LAB_TMP/control"
 # The next time comes after a minute; that of another leader comes at once.
-soon() { [[ ${BWL_LONG:-} ]] || again; }
+soon() { long || again; }
 soon
 check "both are named" await 90 named '["rack", "stolen", "tray-9", "two", "two"]'
 again_there() { etcdctl_as root get --prefix --print-value-only "$PREFIX/all/doc/revocation/two." | grep_all -F -- "$(jq -r .payload "$LAB_TMP/two")"; }

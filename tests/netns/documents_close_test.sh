@@ -124,8 +124,8 @@ check "everything is at its floor" lab_wait_for 5 status '.policy == null and (.
 note "Killed at random while documents come (KILL_SEED=$KILL_SEED)"
 # Each is signed by two people and is wider or narrower than the one before; what was acknowledged is in force afterwards.
 RANDOM=$KILL_SEED
-STEPS=${BWL_LONG:+30}
-STEPS=${STEPS:-6}
+STEPS=6
+! long || STEPS=30
 epoch_2() { sign "$@" --epoch 2; }
 for ((i = 1; i <= STEPS; i++)); do
 	epoch_2 policy "step" alice,bob < <(docs_text "$((100 + (i * 37) % 50 * 100))kbit" 5mbit)

@@ -39,10 +39,11 @@ policy() { # rates of d1, d2 and the zone, further keys of d1's grant
 	  - { name: d2, addresses: [10.102.0.0/24], path: clear, via: $LAB_VIA4, grant: { rate: $2 } }
 	END
 }
-killed_points() { # sentence, kills, bad ones: what every part ends with
-	note "$2 kills, $3 bad, $SECONDS s"
+killed_points() { # sentence, kills, bad ones, drawn ones: what every part ends with
+	note "$2 kills of $4, $3 bad, $SECONDS s"
 	check "$1" [ "$3" -eq 0 ]
-	check "$1: there were calls to kill at" [ "$2" -ge "${KILL_MIN:-1}" ]
+	check "$1: there were calls to kill at" [ "$4" -ge "${KILL_MIN:-1}" ]
+	check "$1: it was killed there" killed_enough "$2" "$4"
 }
 
 note "bwlimit-load"
@@ -102,13 +103,14 @@ judge() { # where it was killed; sets state: closed, clean or bad
 
 # begin: command that makes the initial state; then the command that is killed
 load_killed() { # sentence, begin, command of bwlimit-load…
-	local sentence=$1 begin=$2 kind n points=0 bad=0
+	local sentence=$1 begin=$2 kind n points=0 bad=0 drawn=0
 	shift 2
 	$begin
 	in_dpu strace -f -qq -s 200 -e trace="$(IFS=,; echo "${calls[*]}")" -o "$LAB_TMP/trace" \
 		"$LOAD" "$@" >"$LAB_TMP/out" 2>&1 || note "the command itself fails: $*" "$(cat "$LAB_TMP/out")"
 	while read -r kind n; do
 		$begin
+		drawn=$((drawn + 1))
 		kill_at "$kind" "$n" "$LOAD" "$@" && points=$((points + 1))
 		judge "$kind $n"
 		[[ $state != bad ]] || bad=$((bad + 1))
@@ -118,7 +120,7 @@ load_killed() { # sentence, begin, command of bwlimit-load…
 			bad=$((bad + 1))
 		fi
 	done < <(load_points "$LAB_TMP/trace")
-	killed_points "$sentence" "$points" "$bad"
+	killed_points "$sentence" "$points" "$bad" "$drawn"
 	check "after the last repair verify is clean" lab_verifies
 }
 
@@ -178,7 +180,7 @@ ctl_points() { # trace
 		}' "$1" | kills_drawn 12
 }
 ctl_killed() { # sentence, command…
-	local sentence=$1 kind n points=0 bad=0 new old now
+	local sentence=$1 kind n points=0 bad=0 drawn=0 new old now
 	shift
 	set -- "$CTL" "$@"
 	reset_old
@@ -189,6 +191,7 @@ ctl_killed() { # sentence, command…
 	[[ $old != "$new" ]] || note "the command changes nothing: $*"
 	while read -r kind n; do
 		reset_old
+		drawn=$((drawn + 1))
 		kill_at "$kind" "$n" "$@" && points=$((points + 1))
 		now=$(holds)
 		if [[ $now != "$old" && $now != "$new" ]]; then
@@ -205,7 +208,7 @@ ctl_killed() { # sentence, command…
 			bad=$((bad + 1))
 		fi
 	done < <(ctl_points "$LAB_TMP/trace")
-	killed_points "$sentence" "$points" "$bad"
+	killed_points "$sentence" "$points" "$bad" "$drawn"
 }
 KILL_MIN=3 ctl_killed "policy apply survives SIGKILL anywhere" policy apply "$LAB_TMP/new.yaml"
 KILL_MIN=3 ctl_killed "policy apply --confirm survives SIGKILL anywhere" policy apply "$LAB_TMP/new.yaml" --confirm 600s

@@ -64,7 +64,7 @@ check "and leaves nothing" clean
 start
 check "control: another one is up" await 300 begun
 check "and is there" eval '[[ -n $(left) ]]'
-if [[ ${BWL_LONG:-} ]]; then # otherwise one demonstration is enough: what ends it is the same
+if long; then # otherwise one demonstration is enough: what ends it is the same
 	check "it ends well, too" wait "$pid"
 	check "and leaves nothing" clean
 	: >"$tmp/out"

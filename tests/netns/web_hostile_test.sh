@@ -72,8 +72,8 @@ refuses() { # codes, curl's options: one of them, or it hangs up; who is never a
 }
 too_much() { refuses '400|413|431' -H "X-Large: $big" "http://$WEB_AT/api/v1/stats"; }
 check "a head of 40 000 bytes is refused" too_much
-long() { refuses '400|404|414|431' "http://$WEB_AT/$big"; }
-check "so is a path of that length" long
+long_path() { refuses '400|404|414|431' "http://$WEB_AT/$big"; }
+check "so is a path of that length" long_path
 many() { # different questions, each a command of its own: those that find no place are told so
 	local i
 	for ((i = 0; i < 300; i++)); do echo "url = \"http://$WEB_AT/api/v1/history?peer=x$i\""; done >"$LAB_TMP/urls"
