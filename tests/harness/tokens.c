@@ -4,7 +4,7 @@
  * counters say that was charged and passed, and refused for the peer's rate, on the kernel's clock.
  *
  *   bwl-tokens PIN_DIR PORT BITS-PER-SECOND BURST LARGEST refusing SECONDS
- *   bwl-tokens PIN_DIR PORT BITS-PER-SECOND BURST LARGEST using SECONDS PER-CENT
+ *   bwl-tokens PIN_DIR PORT BITS-PER-SECOND BURST LARGEST using SECONDS PER-CENT [port]
  *
  * LARGEST: what one packet is charged at most, in bytes. Prints "# ready", later one line: "excess
  * BYTES passed BYTES allowed BYTES ns NS". No number in it depends on how fast the machine is, or
@@ -17,11 +17,14 @@
  * refusing: a limit that refuses has no tokens for that packet. Between two refusals all that came
  * in passes, unless the bucket was full between; it cannot be if they are nearer to each other than
  * the time in which it fills. allowed is what came in from the first refusal to the last of such a
- * chain, less what CPUs may still hold; passed is what passed. It ends when a chain has lasted
- * SECONDS. While the sender is kept from sending there is none, and it goes on.
+ * chain, less what those CPUs may still hold that have passed or refused something; passed is what
+ * passed. It ends when a chain has lasted SECONDS. While the sender is kept from sending there is
+ * none, and it goes on.
  *
- * using: it ends when in SECONDS, anywhere, PER-CENT of what came in has passed: for a sender that
- * slows down by itself.
+ * using: it ends when in SECONDS or more, anywhere, PER-CENT of what came in has passed: for a
+ * sender that slows down by itself. They begin with a refusal, when the bucket is empty: what it
+ * may still hold then, less than a packet and what CPUs hold, does not count as passed. With the
+ * word port the limit is the port's own, and its refusals are those that count.
  *
  * It gives up after two minutes, and with SIGTERM, with exit code 1.
  */
@@ -31,7 +34,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysinfo.h>
 #include <time.h>
 #include <bpf/libbpf.h>
 #include "bwl/tables.h"
@@ -53,15 +55,19 @@ struct look {
 struct judge {
 	double rate; /* bytes in a ns */
 	uint64_t burst, largest, last_ns;
-	int cpus;
 	double share; /* 0: refusing */
 	uint32_t row; /* of the port's counters */
+	uint32_t refusal;
+	int possible;    /* CPUs */
+	uint64_t *first; /* frames of each CPU and reason at the first look */
+	bool *ran;       /* each CPU: it has passed or refused something since */
 	struct bwl_pins *pins;
 	struct bwl_reason_count *count; /* a CPU each */
 	struct look *at;
-	size_t n, from; /* from: the chain's first look that has refused, or the first of SECONDS */
-	size_t last;    /* look that has refused; 0: none */
-	double least;   /* the smallest passed - rate x time so far */
+	size_t n, from; /* from: the first look that has refused, of the chain or of SECONDS; 0:
+			   none */
+	size_t last;  /* refusing: look that has refused; 0: none. using: the next to begin with */
+	double least; /* the smallest passed - rate x time so far */
 	double excess;
 };
 
@@ -79,6 +85,29 @@ static uint64_t mono_ns(void)
 	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
+static int read_counts(struct judge *j, int which, uint32_t reason, struct bwl_reason_count *ret)
+{
+	uint64_t *first = j->first + (size_t)which * (size_t)j->possible;
+	int r = bwl_reason_at(j->pins, j->row + reason, j->count, ret), c;
+
+	for (c = 0; c < j->possible; c++) {
+		if (!j->n)
+			first[c] = j->count[c].frames;
+		j->ran[c] |= j->count[c].frames != first[c];
+	}
+	return r;
+}
+
+/* What CPUs may hold of the bucket that another finds empty. */
+static double held(const struct judge *j)
+{
+	int c, n = 0;
+
+	for (c = 0; c < j->possible; c++)
+		n += j->ran[c];
+	return (double)j->burst / SHARE * n;
+}
+
 static int look(struct judge *j)
 {
 	struct look *l = &j->at[j->n];
@@ -86,9 +115,9 @@ static int look(struct judge *j)
 	int r;
 
 	l->before = mono_ns();
-	r = bwl_reason_at(j->pins, j->row + BWL_R_PASS, j->count, &passed);
+	r = read_counts(j, 0, BWL_R_PASS, &passed);
 	/* What is refused later than it is seen here only shortens a chain. */
-	r = r ? r : bwl_reason_at(j->pins, j->row + BWL_R_PEER_RATE, j->count, &refused);
+	r = r ? r : read_counts(j, 1, j->refusal, &refused);
 	l->after = mono_ns();
 	if (r) {
 		fprintf(stderr, "bwl-tokens: %s\n", strerror(-r));
@@ -146,25 +175,34 @@ static bool refusing(struct judge *j)
 	if (l[-1].before <= j->at[j->from].after)
 		return false;
 	ns = l[-1].before - j->at[j->from].after;
-	allowed = came_in(j, 0, ns) - (double)j->burst / SHARE * j->cpus;
+	allowed = came_in(j, 0, ns) - held(j);
 	return ns >= j->last_ns &&
 	       done(j, (double)(l->passed - j->at[j->from - 1].passed), allowed, ns);
 }
 
+/*
+ * A window begins at from, where something was refused between before of the look before it and
+ * after of itself; what passed after the next look passed after that.
+ */
 static bool using(struct judge *j)
 {
 	const struct look *l = &j->at[j->n - 1], *f;
-	double passed;
+	double passed, allowed;
+	size_t i;
 
-	if (j->n < 2)
+	for (i = j->last ? j->last : 1; i + 1 < j->n; i++) {
+		if (l->before < j->at[i + 1].after + j->last_ns)
+			break;
+		if (j->at[i].refused != j->at[i - 1].refused)
+			j->from = i;
+	}
+	j->last = i;
+	if (!j->from)
 		return false;
-	while (l->before >= j->at[j->from + 1].after + j->last_ns)
-		j->from++;
 	f = &j->at[j->from];
-	passed = (double)(l->passed - f->passed);
-	return l->before > f->after && l->before - f->after >= j->last_ns &&
-	       passed >= j->share * came_in(j, f->before, l->after) &&
-	       done(j, passed, came_in(j, f->before, l->after), l->after - f->before);
+	passed = (double)(l->passed - f[1].passed) - (double)j->largest - held(j);
+	allowed = came_in(j, f[-1].before, l->after);
+	return passed >= j->share * allowed && done(j, passed, allowed, l->after - f[-1].before);
 }
 
 static int judge(struct judge *j)
@@ -196,10 +234,11 @@ int main(int argc, char **argv)
 	struct judge j = { 0 };
 	struct bwl_err e = { 0 };
 	uint32_t port = 0;
-	bool use = argc == 9 && !strcmp(argv[6], "using");
+	bool own = argc == 10 && !strcmp(argv[9], "port");
+	bool use = (argc == 9 || own) && !strcmp(argv[6], "using");
 
 	if (!use && (argc != 8 || strcmp(argv[6], "refusing"))) {
-		fputs("usage: bwl-tokens PIN_DIR PORT BITS-PER-SECOND BURST LARGEST refusing SECONDS | using SECONDS PER-CENT\n",
+		fputs("usage: bwl-tokens PIN_DIR PORT BITS-PER-SECOND BURST LARGEST refusing SECONDS | using SECONDS PER-CENT [port]\n",
 		      stderr);
 		return 2;
 	}
@@ -215,9 +254,14 @@ int main(int argc, char **argv)
 	j.burst = strtoull(argv[4], NULL, 10);
 	j.largest = strtoull(argv[5], NULL, 10);
 	j.last_ns = (uint64_t)(atof(argv[7]) * 1e9);
-	j.cpus = get_nprocs();
+	j.refusal = own ? BWL_R_PORT_RATE : BWL_R_PEER_RATE;
 	j.share = use ? atof(argv[8]) / 100 : 0;
-	j.count = calloc((size_t)libbpf_num_possible_cpus(), sizeof(*j.count));
+	j.possible = libbpf_num_possible_cpus();
+	if (port == BWL_MAX_PORTS || j.possible < 1)
+		return 1;
+	j.count = calloc((size_t)j.possible, sizeof(*j.count));
+	j.first = calloc((size_t)j.possible * 2, sizeof(*j.first));
+	j.ran = calloc((size_t)j.possible, sizeof(*j.ran));
 	j.at = calloc(LOOKS, sizeof(*j.at));
-	return port == BWL_MAX_PORTS || !j.count || !j.at || judge(&j);
+	return !j.count || !j.first || !j.ran || !j.at || judge(&j);
 }

@@ -79,10 +79,11 @@ undisturbed() { # what is so, what may never be, what makes the traffic…
 # 1. A port that has a limit is held to it, one that has none has the rest of the peer's.
 PORT=5 PEER=30 PORT_BURST=156250 PEER_BURST=937500 # Mbit/s, bytes: 250 ms
 S=2
-# Both ports send, until each has once had LEAST per cent of what is its own for S seconds: by tokens, so a busy machine only makes
-# it longer. Then never more than the most.
-uses() { # port, Mbit/s, per cent
-	lab_bg "uses-$1" dpu "$LAB_BUILD/tests/harness/bwl-tokens" "$LAB_PINS" "hpf$1" $(($2 * 1000000)) 1 70000 using $S "$3"
+# Both ports send, until each has once had LEAST per cent of what is its own for two times S seconds, its burst not counted: by
+# tokens, so a busy machine only makes it longer. Then never more than the most.
+uses() { # port, Mbit/s, burst of what refuses it, per cent, [port]
+	lab_bg "uses-$1" dpu "$LAB_BUILD/tests/harness/bwl-tokens" "$LAB_PINS" "hpf$1" $(($2 * 1000000)) "$3" 70000 \
+		using $((2 * S)) "${@:4}"
 	users+=("$LAB_PID")
 	lab_wait_for 60 grep -q ready "$LAB_TMP/uses-$1" || nok "the judge of hpf$1 is ready"
 }
@@ -105,8 +106,8 @@ note_arrived() { note "IPv$1: $(arrived 1 0) and $(arrived 1 1) bytes arrived in
 held() { # what makes the traffic, family
 	local good=true
 	judge_on 1
-	uses 0 $PORT $LEAST
-	uses 1 $((PEER - PORT)) $LEAST
+	uses 0 $PORT $PORT_BURST $LEAST port
+	uses 1 $((PEER - PORT)) $PEER_BURST $LEAST
 	"$@"
 	used || good=false
 	stop_all
@@ -117,7 +118,7 @@ held() { # what makes the traffic, family
 unheld() { # what makes the traffic, family: the control
 	local good=true
 	judge_on 1
-	uses 0 $PORT 150
+	uses 0 $PORT $PEER_BURST 150
 	"$@"
 	used || good=false
 	stop_all

@@ -12,8 +12,8 @@ LAB=bwl-traffic-$$ LAB_DESTS=1 LAB_MTU=9000
 . "$here/lab.sh"
 lab_up && lab_attach || exit 1
 TOKENS=$LAB_BUILD/tests/harness/bwl-tokens
-S=2 # seconds for which a limit has to refuse
-[[ -z ${BWL_LONG:-} ]] || S=20
+S=4 # seconds for which a limit has to refuse
+! long || S=20
 
 limit_to() { # Mbit/s
 	{
@@ -61,37 +61,49 @@ lost() { # frames that found a queue of the lab full, as a busy machine has them
 		ip -n "$LAB-${d% *}" -s -j link show dev "${d#* }"
 	done | jq -s 'map(.[0].stats64 | .rx.dropped + .tx.dropped) | add'
 }
-udp() { # Mbit/s family payload pps
-	local what="UDP beyond $1 Mbit/s over IPv$2" to headers=42
-	[[ $2 -eq 4 ]] || headers=62
-	local size=$(($3 + headers))
-	to=$("lab_dest$2" 1)
+udp_once() { # as for udp
 	limit_to "$1"
-	# What its kernel would answer is the peer's, too.
-	ip_in d1 route add blackhole 10.7.0.0/16
-	ip_in d1 -6 route add blackhole fd00:7::/32
 	lost=$(lost)
 	receives_on
 	judged "$1" "$size" refusing $S
-	echo "eth ip$2 src=$([[ $2 -eq 4 ]] && echo $HOST4 || echo $HOST6) dst=$to udp fill=$3" >"$LAB_TMP/frames"
-	# Several times the limit, until the judge has seen enough.
+	# Several times the limit, until the judge has seen enough; by one CPU, since each may hold a share of the burst.
 	# shellcheck disable=SC2016
-	lab_bg udp host sh -c 'exec "$0" send h0 --gw "$1" --seconds 600 --pps "$2" <"$3"' \
+	lab_bg udp host taskset -c 0 sh -c 'exec "$0" send h0 --gw "$1" --seconds 600 --pps "$2" <"$3"' \
 		"$FRAMES" "$(lab_mac dpu hpf0)" "$4" "$LAB_TMP/frames"
 	verdict
 	lab_stop "$LAB_PID"
 	receives_off
-	check "$what: in no window more than rate x time + burst passes" [ "$excess" -le $(($(default_burst "$1") + $(in_hand $size))) ]
-	check "$what: while some is refused, 99 % of what the limit allows passes" [ $((allowed > 0 && counted * 100 >= allowed * 99)) -eq 1 ]
 	lost=$(($(lost) - lost))
 	note "$received bytes arrived, $grown were charged, $lost frames found a queue full"
+}
+udp() { # Mbit/s family payload pps
+	local what="UDP beyond $1 Mbit/s over IPv$2" to headers=42 most
+	[[ $2 -eq 4 ]] || headers=62
+	local size=$(($3 + headers))
+	most=$(($(default_burst "$1") + $(in_hand $size)))
+	to=$("lab_dest$2" 1)
+	echo "eth ip$2 src=$([[ $2 -eq 4 ]] && echo $HOST4 || echo $HOST6) dst=$to udp fill=$3" >"$LAB_TMP/frames"
+	# What its kernel would answer is the peer's, too.
+	ip_in d1 route add blackhole 10.7.0.0/16
+	ip_in d1 -6 route add blackhole fd00:7::/32
+	# Where the machine has lost more than one in a hundred it is done again: what is lost is not compared.
+	for _ in 1 2 3; do
+		udp_once "$@"
+		few=$((lost * size * 100 <= grown))
+		[[ $few -eq 0 && $excess -le $most ]] || break
+		note "again"
+	done
+	check "$what: in no window more than rate x time + burst passes" [ "$excess" -le $most ]
+	check "$what: while some is refused, 99 % of what the limit allows passes" [ $((allowed > 0 && counted * 100 >= allowed * 99)) -eq 1 ]
 	check "$what: that is what arrives, to the byte" \
 		[ $((received <= grown && received + lost * size >= grown)) -eq 1 ]
+	check "$what: of which queues of the lab lost at most 1 %" [ "$few" -eq 1 ]
 	ip_in d1 route del blackhole 10.7.0.0/16
 	ip_in d1 -6 route del blackhole fd00:7::/32
 }
 
-# TCP slows down by itself when it loses, so it has not always something to send; for a while it must have had.
+# TCP slows down by itself when it loses, so it has not always something to send; for a while it must have had, the burst not
+# counted.
 tcp() { # sentence, per cent, Mbit/s, address, port, command-prefix…
 	local rate=$3 to=$4 port=$5 client
 	limit_to "$rate"
