@@ -162,7 +162,8 @@ lab_dest() { # number
 
 # The kernel's neighbour table is one for all namespaces of the machine: while it is flooded nothing can be resolved, not in
 # the labs of another run either. So labs of tests share a lock, and one that floods (LAB_FLOODS=1) has it alone. Who wants
-# it alone shuts the gate first, behind which new labs wait. It waits at most LAB_ALONE_S: then it begins all the same.
+# it alone shuts the gate first, behind which new labs wait. Nobody begins beside it, however long that takes: the lock of a
+# lab that dies goes with it.
 lab_lock() {
 	local how=-s locks=${LAB_LOCKS:-/run/lock} gate lock
 	# Only tests (tap.sh); LAB_LOCKED: one that runs this one has it.
@@ -171,8 +172,7 @@ lab_lock() {
 	exec {gate}>>"$locks/bwl-labs-gate" {lock}>>"$locks/bwl-labs" || return 0
 	export LAB_LOCKED=$$
 	[[ -z ${LAB_FLOODS:-} ]] || how=-x
-	{ flock "$how" -w "${LAB_ALONE_S:-300}" "$gate" && flock "$how" -w "${LAB_ALONE_S:-300}" "$lock"; } ||
-		echo "# other labs have not ended, or one floods the neighbour table: this one begins beside them"
+	{ flock "$how" "$gate" && flock "$how" "$lock"; } || { echo "# the lock of all labs cannot be had"; return 1; }
 	exec {gate}>&-
 	# Held by a process that ends with this one: what is open here every program would inherit.
 	tail --pid=$$ -f /dev/null >/dev/null 2>&1 </dev/null &
@@ -192,7 +192,7 @@ lab_begin() {
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
 	lab_require || return
-	lab_lock
+	lab_lock || return
 	LAB_TMP=$(mktemp -d)
 	export BWLIMIT_STATE_DIR=${BWLIMIT_STATE_DIR-$LAB_TMP/state-dir} # not this machine's own
 }
