@@ -143,6 +143,7 @@ static void make_ports(void)
  * somebody else sends.
  */
 bool rig_others_send;
+unsigned rig_graces;
 void (*rig_on_grace)(void);
 
 struct change {
@@ -245,6 +246,7 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 			rig_on_grace();
 		if (!rig_others_send)
 			return 0;
+		rig_graces++;
 	}
 	return sys_bpf(BPF_MAP_UPDATE_ELEM, &attr) ? -errno : 0;
 }
@@ -595,6 +597,8 @@ struct rig *rig_open(const struct rig_opts *o)
 		o = &defaults;
 	the_rig = rig;
 	rig->owner = getpid();
+	rig_others_send = false;
+	rig_on_grace = NULL;
 	if (!ports[0]) {
 		libbpf_set_print(quiet);
 		frags_are_asked_for();

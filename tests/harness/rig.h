@@ -132,9 +132,12 @@ unsigned rig_send(struct rig *rig, const char *spec);
 uint32_t rig_fire(struct rig *rig, const struct rig_packet *k, uint32_t repeat);
 /*
  * While this is set, packets may be in flight when a policy is replaced, and its writer waits for
- * them: to be set before another thread sends, or a child publishes while its parent sends.
+ * them: to be set before another thread sends, or a child publishes while its parent sends. It and
+ * rig_on_grace are reset by rig_open().
  */
 extern bool rig_others_send;
+/* So often bwl_grace() has really waited for packets in flight. */
+extern unsigned rig_graces;
 /* Called while a policy's writer waits for packets in flight; NULL: no call. */
 extern void (*rig_on_grace)(void);
 

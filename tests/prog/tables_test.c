@@ -336,6 +336,38 @@ static void a_kill_at_any_moment_leaves_the_old_policy_or_the_new(void **state)
 	free(text[1]);
 }
 
+static unsigned asked_to_wait;
+
+static void asks(void)
+{
+	asked_to_wait++;
+}
+
+/* The rig leaves that wait out where nobody else sends, so it is counted here that it is there. */
+static void a_writer_waits_for_packets_in_flight(void **state)
+{
+	struct bwl_err e = { 0 };
+	unsigned before;
+
+	(void)state;
+	rig_policy(rig, HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1mbit } }\n");
+	rig_on_grace = asks;
+	asked_to_wait = 0;
+	before = rig_graces;
+	assert_int_equal(bwl_grace(rig->pins, &e), 0);
+	assert_int_equal(asked_to_wait, 1);
+	assert_int_equal(rig_graces, before); /* control: nobody else sends */
+	rig_others_send = true;
+	assert_int_equal(bwl_grace(rig->pins, &e), 0);
+	assert_int_equal(asked_to_wait, 2);
+	assert_int_equal(rig_graces, before + 1);
+	before = rig_graces;
+	rig_policy(rig, HEAD "peers:\n" DEST("a", 1) "grant: { rate: 2mbit } }\n");
+	assert_true(rig_graces > before);
+	rig_others_send = false;
+	rig_on_grace = NULL;
+}
+
 static void pins_of_another_schema_are_refused(void **state)
 {
 	struct bwl_pins *p = NULL;
@@ -474,6 +506,7 @@ int main(void)
 		RIG_TEST(too_much_is_refused_and_changes_nothing),
 		RIG_TEST(two_writers_take_turns),
 		RIG_TEST(a_kill_at_any_moment_leaves_the_old_policy_or_the_new),
+		RIG_TEST(a_writer_waits_for_packets_in_flight),
 		RIG_TEST(pins_of_another_schema_are_refused),
 		RIG_TEST(what_is_open_twice_is_mapped_once),
 		cmocka_unit_test_setup_teardown(a_hundred_thousand_peers_come_in_at_once,
