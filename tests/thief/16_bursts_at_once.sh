@@ -25,10 +25,23 @@ frames() {
 	local i
 	for ((i = 0; i < PEERS; i++)); do echo "eth ip4 src=$HOST4 dst=10.101.0.$((i + 1)) udp fill=1400"; done
 }
+# As fast as the machine can, until it is three times what the node may have by then: so it is an attack on a slow one, too.
+sent_by_host() { in_host cat /proc/net/dev | awk '$1 == "h0:" { print $10, $11 }'; } # bytes, frames
+most() { awk -v us=$(($(now_us) - JUDGED_FROM)) 'BEGIN { printf "%.0f", us + 512000 }'; } # 8 Mbit/s: a byte in each us
+enough() {
+	local bytes frames
+	read -r bytes frames < <(sent_by_host)
+	[[ $((frames - frames_before)) -ge 20000 && $((bytes - bytes_before)) -ge $((3 * $(most))) ]]
+}
+read -r bytes_before frames_before < <(sent_by_host)
 judges_on
-steal --count 20000 <<<"$(frames)"
+steal_on 600 0 < <(frames)
+lab_wait_for 180 enough || note "it cannot send as much"
+steal_stop
 judges_off
 note "$(cat "$LAB_TMP/sent")"
+check "the thief sent twice what the node may have" \
+	[ "$(sent_bytes)" -ge "$(awk -v t="$T" 'BEGIN { printf "%.0f", 2 * (t * 1e6 + 512000) }')" ]
 total=$(arrived wire)
 zone=0
 while read -r d n; do

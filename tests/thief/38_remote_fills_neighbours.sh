@@ -34,11 +34,14 @@ cat >"$LAB_TMP/frames" <<END
 eth ip4 src=$A4 dst=10.77.0.0/16 udp fill=16
 eth ip6 src=$A6 dst=fd00:77::/64 udp fill=16
 END
-nsenter --net="/run/netns/$LAB-net" "$FRAMES" send s0 --gw "$UPLINK_MAC" --seconds 100 --pps 1500 \
+frames_in() { lab_rx dpu p0 | cut -d' ' -f2; }
+before=$(frames_in)
+nsenter --net="/run/netns/$LAB-net" "$FRAMES" send s0 --gw "$UPLINK_MAC" --seconds 600 --pps 1500 \
 	<"$LAB_TMP/frames" >/dev/null &
 wire=$!
 LAB_PIDS+=("$wire")
-sleep 2
+floods() { [[ $(frames_in) -ge $((before + 3000)) ]]; }
+check "the wire floods: more new addresses of each family have come than a table has entries" lab_wait_for 60 floods
 note "entries of the host port: IPv4 $(entries 4), IPv6 $(entries 6)"
 promised "of IPv4 the host port has not filled the table" [ "$(entries 4)" -lt 600 ]
 promised "nor of IPv6" [ "$(entries 6)" -lt 600 ]
