@@ -12,7 +12,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ETCD_DIR=$2 ETCD_N=1 BWL_ETCD=
 # shellcheck source=etcd.sh
 . "$here/etcd.sh"
-etcd_ns() { echo "bwl-etcd-$ETCD_SHARED"; } # the tests' namespaces have the cables
+etcd_ns() { echo "bwl-etcd-$ETCD_SHARED"; } # in place of etcd.sh's: the tests' namespaces have the cables
 is_ours() { # pid: not another process that has got its number
 	grep -qzFx -- "$ETCD_DIR/data1" "/proc/$1/cmdline"
 } 2>/dev/null

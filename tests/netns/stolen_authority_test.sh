@@ -26,19 +26,19 @@ cp "$pki/ca.pem" "$pki/ca.key" "$LAB_TMP/thief/pki"
 for who in root people tray-7; do
 	(ETCD_DIR=$LAB_TMP/thief && etcd_cert "$who")
 done
-thief() { ETCD_DIR=$LAB_TMP/thief etcdctl_as "$@"; }
-check "is the store's root" eval 'thief root user list | grep_all tray-7'
-check "and a tray, of which he writes the status" eval 'thief tray-7 put "$PREFIX/node/tray-7/out/at" "10.0.0.1:1" >/dev/null'
+by_thief() { ETCD_DIR=$LAB_TMP/thief etcdctl_as "$@"; }
+check "is the store's root" eval 'by_thief root user list | grep_all tray-7'
+check "and a tray, of which he writes the status" eval 'by_thief tray-7 put "$PREFIX/node/tray-7/out/at" "10.0.0.1:1" >/dev/null'
 check "and people, to whom a controller shows its numbers" eval '[[ $(in_net curl -sS --max-time 10 -o /dev/null -w "%{http_code}" --cacert "$pki/ca.pem" \
 	--cert "$LAB_TMP/thief/pki/people.pem" --key "$LAB_TMP/thief/pki/people.key" "https://$AT/v1/status") == 200 ]]'
 "$CTL" key new "$FLEET/thief.pem" >/dev/null
 AUDIENCE=tray:tray-7 "$here/fake_trays.py" sign hall-3 more 1 grant '{"peer": "d1", "limit": {"rate": "90mbit"}, "reason": "drill"}' \
 	"$FLEET/thief.pem" "$FLEET/controller.pem" >"$LAB_TMP/more"
-thief root put "$PREFIX/node/tray-7/in/doc/grant/more" <"$LAB_TMP/more" >/dev/null
+by_thief root put "$PREFIX/node/tray-7/in/doc/grant/more" <"$LAB_TMP/more" >/dev/null
 check "but what he signs the tray refuses" lab_wait_for 30 status '.refused["grant/more"].id == "signed-untrusted"'
 docs_text 90mbit 90mbit >"$LAB_TMP/wide"
 AUDIENCE=tray:tray-7 "$here/fake_trays.py" sign hall-3 base 1000 policy "$(jq -n --rawfile t "$LAB_TMP/wide" '{text: $t}')" "$FLEET/thief.pem" >"$LAB_TMP/wide.signed"
-thief root put "$PREFIX/node/tray-7/in/doc/policy/base" <"$LAB_TMP/wide.signed" >/dev/null
+by_thief root put "$PREFIX/node/tray-7/in/doc/policy/base" <"$LAB_TMP/wide.signed" >/dev/null
 check "a policy, too" lab_wait_for 30 status '.refused["policy/base"].id == "signed-untrusted"'
 check "and what two people signed is in force" rate d1 3000000
 etcdctl_as root put "$PREFIX/node/tray-7/in/doc/policy/base" <"$FLEET/base" >/dev/null

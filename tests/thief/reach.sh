@@ -23,7 +23,7 @@ MGMT4=10.250.0.2 MGMT6=fd00:250::2
 DPU4='10.7.0.1 192.0.2.1 10.250.0.1' DPU6='fd00:7:0::1 2001:db8::1 fd00:250::1'
 NAMED=
 
-thief_peers() {
+thief_peers() { # in place of thief.sh's; a script may have its own
 	printf '%s\npeers:\n' "$NAMED"
 	lab_peer alpha 1 "grant: { rate: 1mbit, burst: 150kb, mode: police }"
 	cat <<-END

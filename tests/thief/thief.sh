@@ -34,7 +34,7 @@ RATE=1000000 BURST=153600	# alpha's, in bit/s and bytes
 
 attacks() { note "attacks promise $1: $2"; }
 
-thief_peers() {
+thief_peers() { # a script may have its own
 	cat <<-END
 	node_limit: { rate: 20mbit, burst: 300kb }
 	zones:
