@@ -35,3 +35,19 @@ old_tools() { # commit [FOLDER/NAME…]
 	) || return
 	echo "$dir"
 }
+# Sets OLD to the tools of the last version. Where the history lacks it that is skipped, and 77 returned, except in a long run;
+# tools that are not built are a failure, and 1.
+# shellcheck disable=SC2034 # OLD is for who sources this
+old_wanted() { # sentence
+	local rc
+	OLD=$(old_tools "$OLD_FLEET_COMMIT" "${OLD_FLEET[@]}") && return
+	rc=$?
+	if [[ $rc -eq 77 ]] && ! long; then
+		skip "$1" "no commit $OLD_FLEET_COMMIT in this clone"
+		return 77
+	fi
+	[[ $rc -ne 77 ]] || note "no commit $OLD_FLEET_COMMIT in this clone"
+	[[ $rc -eq 77 ]] || note "$(tail -n 20 "${OLD_TOOLS:-$LAB_BUILD/old}/$OLD_FLEET_COMMIT/log")"
+	nok "$1: the tools of $OLD_FLEET_COMMIT are built"
+	return 1
+}

@@ -102,12 +102,9 @@ spent() { # both volumes
 	[[ $(peer total .left.used_bytes) -ge $((TOTAL - 1100)) && $(peer window .left.used_bytes) -ge $((WINDOW - 1100)) ]]
 }
 
-crossing() { # commit, does a map change its shape?
-	local commit=$1 stops=$2 judges=() thieves=() owned used windowed passed before same=''
-	if ! OLD=$(old_tools "$commit" "${OLD_FLEET[@]}"); then
-		skip "an upgrade from $commit" "its tools cannot be built here: no such commit (a shallow clone?), or $OLD/log"
-		return
-	fi
+crossing() { # does a map change its shape?
+	local commit=$OLD_FLEET_COMMIT stops=$1 judges=() thieves=() owned used windowed passed before same=''
+	old_wanted "an upgrade from $commit" || return
 	check "$commit attaches" shown begin
 	before=$(unaccounted)
 	for i in 1 2 3; do judge_on "at-$i" $i; judges+=("$LAB_PID"); done
@@ -182,7 +179,7 @@ crossing() { # commit, does a map change its shape?
 	fi
 }
 
-crossing "$OLD_FLEET_COMMIT" no
+crossing no
 [[ -d $LAB_PINS ]] || begin_here
 
 # A layout of a version before 0.3.0, and one of a version that does not exist yet.
