@@ -305,7 +305,7 @@ before=$(at node/tray-1/in/cosigned)
 say_log tray-1 fork "$logs/cosigned.tray-1"
 check "a log that does not begin as it did, signed by its own key, is an alarm" await 20 since_says '"alarm".*tray-1.*does not begin'
 say_log tray-1 tray-1
-await 20 published tray-1
+check "control: what it says is in the store" await 20 published tray-1
 say_log tray-4 tray-4 # behind it: when this one is signed, that one was judged
 check "control: what another tray says after it is cosigned" await 20 cosigned tray-4 1
 check "and nothing more is signed of it" is "$(at node/tray-1/in/cosigned)" "$before"
@@ -332,7 +332,7 @@ check "control: another one leads" await 20 leads "$(other "$was")"
 start "$was"
 grow tray-3 1
 say_log tray-3 tray-3 "$logs/cosigned.tray-3"
-await 20 published tray-3
+check "control: what it says is in the store" await 20 published tray-3
 grow tray-4 1
 say_log tray-4 tray-4 "$logs/cosigned.tray-4"
 check "control: the next leader cosigns what another tray says after it" await 20 cosigned tray-4 2
