@@ -27,7 +27,10 @@ export function done() {
 }
 /** Waits until f() is true; the bound only ends a test that hangs. */
 export async function until(f) {
-	for (let i = 0; i < 6000 && !f(); i++) await new Promise((r) => setTimeout(r, 20));
+	for (let i = 0; !f(); i++) {
+		if (i === 6000) throw new Error(`never becomes so: ${f}`);
+		await new Promise((r) => setTimeout(r, 20));
+	}
 }
 /** A case that throws counts as failed, and the next one runs. */
 export async function part(name, f) {

@@ -20,6 +20,7 @@ for (const group of asked[0] === 'all' ? ALL : asked.length ? asked : CORE) awai
 await part('typed', async () => {
 	const box = typedIn([...shown].filter((c) => c.startsWith('bwlimit-')));
 	if (!box) return note('no namespaces here: what it tells to type was not tried');
+	ok('control: pages of this run showed some', shown.size >= 5, shown.size);
 	same('every command of bwlimit that any page showed is taken as it stands: none is a usage error', box.wrong, []);
 	same('control: one that lacks its key would have been seen', typedIn(['bwlimit-ctl --fleet revoke --tray tray-1']).wrong.length, 1);
 	same('all others are of programs that a DPU has', [...shown].filter((c) => !/^(bwlimit-[a-z]+|systemctl|sysctl|journalctl|modprobe|ip|ethtool|tc|chronyc|swanctl|openssl) /.test(c)), []);
