@@ -8,7 +8,9 @@
 #
 # BWL_ETCD names the folder of an etcd that runs for several tests (etcd_shared.sh). A test that wants one member without
 # options of its own joins it, by a cable of its own, and gets a PREFIX and an ETCD_HERE (the address of its `net`) of its
-# own; its trays' roles are limited to that prefix. Otherwise, and in a test run by hand, it starts its own.
+# own; its trays' roles are limited to that prefix. Users are named by their certificates, and a tray's certificate has its
+# name, so a user has the roles of all tests that have one of that name: what a user may not do at another prefix, or after it
+# was deleted, needs an etcd of the test's own. Otherwise, and in a test run by hand, it starts its own.
 
 : "${ETCD_DIR:?a folder for the cluster}"
 # shellcheck source=pause.sh

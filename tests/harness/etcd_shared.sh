@@ -41,7 +41,9 @@ up() {
 	ETCD_SHARED=$! ETCD_PID[1]=$!
 	await 60 etcdctl_as root endpoint health && etcd_auth >/dev/null && echo "$ETCD_SHARED" >"$ETCD_DIR/pid" && return
 	note "$(tail -n 20 "$ETCD_DIR/m1.log")"
-	kill "$ETCD_SHARED"
+	etcd_kill 1
+	ip netns del "$(etcd_ns)" 2>/dev/null
+	down
 	return 1
 }
 
