@@ -30,19 +30,22 @@ trap desk_down EXIT
 ctl() { in_net "$CTL" "$@"; }
 fleet() { ctl --fleet "$@" --conf "$desk/fleet.conf"; }
 desk_conf() { # line…
-	printf '%s\n' "# the fleet" "servers = $(etcd_url 1)" "ca = $pki/ca.pem" "accept-etcd-holes = yes" "$@" >"$desk/fleet.conf"
+	printf '%s\n' "# the fleet" "servers = $(etcd_url 1)" "prefix = $PREFIX" "ca = $pki/ca.pem" "accept-etcd-holes = yes" "$@" >"$desk/fleet.conf"
 }
-tray_net() { # tray: a cable to `net`, where the store's cables are
+# Each tray has a cable to `net`, where the store's cables are, and four addresses of it. Those of a test that has joined a
+# shared etcd are its seat's.
+tray_at() { echo "10.78.${ETCD_SEAT:-1}.$((4 * $1 + ${2:-2}))"; } # tray [which of them]
+tray_net() { # tray
 	local ns
 	ns=$(tray_ns "$1")
 	ip netns add "$ns" && ip -n "$ns" link set lo up
 	ip -n "$(etcd_ns net)" link add "tray$1" type veth peer name eth0 netns "$ns"
-	ip -n "$(etcd_ns net)" addr add "10.78.$1.1/24" dev "tray$1"
+	ip -n "$(etcd_ns net)" addr add "$(tray_at "$1" 1)/30" dev "tray$1"
 	ip -n "$(etcd_ns net)" link set "tray$1" up
-	ip -n "$ns" addr add "10.78.$1.2/24" dev eth0
+	ip -n "$ns" addr add "$(tray_at "$1")/30" dev eth0
 	ip -n "$ns" link set eth0 up
-	ip -n "$ns" route add default via "10.78.$1.1"
-	ip -n "$(etcd_ns 1)" route replace 10.78.0.0/16 via 10.77.1.1
+	ip -n "$ns" route add default via "$(tray_at "$1" 1)"
+	ip -n "$(etcd_ns 1)" route replace "10.78.${ETCD_SEAT:-1}.0/24" via "$ETCD_HERE"
 }
 stop() { # name
 	kill "${ours[$1]}" && wait "${ours[$1]}"
@@ -50,7 +53,7 @@ stop() { # name
 } 2>/dev/null
 sync_start() { # tray option…
 	[[ -z ${ours[sync$1]:-} ]] || stop "sync$1"
-	nsenter --net="/run/netns/$(tray_ns "$1")" "$build/sync/bwlimit-sync" --servers "$(etcd_url 1)" --tray "tray-$1" \
+	nsenter --net="/run/netns/$(tray_ns "$1")" "$build/sync/bwlimit-sync" --servers "$(etcd_url 1)" --prefix "$PREFIX" --tray "tray-$1" \
 		--ca "$pki/ca.pem" --cert "$pki/tray-$1.pem" --key "$pki/tray-$1.key" --accept-etcd-holes "${@:2}" \
 		>"$ETCD_DIR/tray-$1.sync" 2>&1 &
 	ours[sync$1]=$!

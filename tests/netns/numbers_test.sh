@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/desk.sh
 . "$here/../harness/desk.sh"
-AT=10.77.1.1:7444
+AT=$ETCD_HERE:7444
 answer() { fleet "$@" --json >"$ETCD_DIR/said" 2>"$ETCD_DIR/err"; }
 says() { jq -e "$1" "$ETCD_DIR/said" >/dev/null || { note "$(head -c 400 "$ETCD_DIR/said" "$ETCD_DIR/err")"; return 1; }; }
 is() { answer "${@:2}" && says "$1"; } # jq's condition, command…
@@ -36,7 +36,7 @@ tray_start() { # tray
 	"$here/../harness/fake_numbers.py" "$at.sock" "$at" >"$at.out" 2>&1 &
 	ours[agent$1]=$!
 	await 5 grep -q ready "$at.out"
-	sync_start "$1" --agent "$ETCD_DIR/none" --serve "10.78.$1.2:7443" --commands "$at.sock"
+	sync_start "$1" --agent "$ETCD_DIR/none" --serve "$(tray_at "$1"):7443" --commands "$at.sock"
 }
 up() {
 	local i
@@ -45,12 +45,7 @@ up() {
 		policy "${i}mbit" >"$desk/p$i.yaml"
 		numbers "$i" && etcd_tray "tray-$i" && tray_net "$i" || return
 	done
-	etcd_cert controller "IP:10.77.1.1"
-	etcdctl_as root user add controller --no-password
-	etcdctl_as root user grant-role controller root
-	etcd_cert people
-	etcdctl_as root user add people --no-password
-	etcdctl_as root user grant-role people root
+	etcd_user controller root "IP:$ETCD_HERE" && etcd_user people root
 } >/dev/null
 check "control: a store, three trays' numbers, a root" up
 # One tray has a label.
@@ -65,11 +60,11 @@ tray_start 1
 tray_start 2
 # In place of the third, a program that claims to be at tray-1's address.
 etcdctl_as root put "$PREFIX/node/tray-3/out/alive" x >/dev/null
-etcdctl_as root put "$PREFIX/node/tray-3/out/at" 10.78.1.2:7443 >/dev/null
+etcdctl_as root put "$PREFIX/node/tray-3/out/at" "$(tray_at 1):7443" >/dev/null
 controller_start() {
-	nsenter --net="/run/netns/$(etcd_ns net)" "$build/fleet/controller/bwlimit-controller" --servers "$(etcd_url 1)" \
+	nsenter --net="/run/netns/$(etcd_ns net)" "$build/fleet/controller/bwlimit-controller" --servers "$(etcd_url 1)" --prefix "$PREFIX" \
 		--name one --root "$desk/root" --online-key "$desk/controller.pem" --ca "$pki/ca.pem" --cert "$pki/controller.pem" \
-		--key "$pki/controller.key" --trust-clock --accept-etcd-holes --serve $AT "$@" >"$ETCD_DIR/controller" 2>&1 &
+		--key "$pki/controller.key" --trust-clock --accept-etcd-holes --serve "$AT" "$@" >"$ETCD_DIR/controller" 2>&1 &
 	ours[controller]=$!
 }
 controller_start
@@ -208,7 +203,7 @@ check "what is not there is said" gets 404 people /v1/policy
 check "a size that is none is wrong" gets 400 people '/v1/exfil?size=much'
 check "control: people are let in" gets 200 people /v1/top
 check "a tray does not tell its numbers to people" eval \
-	'! in_net curl -sS --max-time 5 --cacert "$pki/ca.pem" --cert "$pki/people.pem" --key "$pki/people.key" --connect-to tray-1:7443:10.78.1.2:7443 https://tray-1:7443/v1/top 2>/dev/null'
+	'! in_net curl -sS --max-time 5 --cacert "$pki/ca.pem" --cert "$pki/people.pem" --key "$pki/people.key" --connect-to "tray-1:7443:$(tray_at 1):7443" https://tray-1:7443/v1/top 2>/dev/null'
 
 note "Trays that lie, and go"
 echo '{"kind": "top", "peers": [' >"$ETCD_DIR/tray-2/top"

@@ -362,7 +362,7 @@ check "a server that cannot be reached is said" ends 1 'https://10.77.1.2:1' ctl
 check "the next one is asked" ends 0 'tray-1' ctl --fleet trays --conf "$desk/fleet.conf" --servers "https://10.77.1.2:1,$(etcd_url 1)"
 check "a store with holes is refused without a word for it" ends 1 'accept-etcd-holes' \
 	ctl --fleet trays --servers "$(etcd_url 1)" --ca "$pki/ca.pem" --cert "$pki/root.pem" --cert-key "$pki/root.key" --conf /dev/null
-check "a line of fleet.conf that is none is found" eval 'conf "colour = blue" && ends 1 "fleet.conf:7: unknown key .colour" fleet trays'
+check "a line of fleet.conf that is none is found" eval 'conf "colour = blue" && ends 1 "fleet.conf:8: unknown key .colour" fleet trays'
 conf "root = $desk/root" "fleet = other"
 check "a document of another fleet than the desk's is refused" ends 1 'this desk belongs to fleet other, not to fleet hall' publish "$desk/p8"
 check "and nothing is made for it" ends 1 'this desk belongs to fleet other' revoke --all log
