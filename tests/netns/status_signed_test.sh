@@ -36,6 +36,7 @@ note "Signed"
 refute "an enrolment with something else than a log's key is not signed" enrolment 2 nonsense
 check "an enrolment names the key of its audit log" enrolment 2 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")"
 enrol_in_store
+sync_up # it tells its status when it is connected, and otherwise every 30 s
 check "then its status is shown as signed" lab_wait_for 90 row status '.status_signature == "signed" and .why != null'
 check "for the store's readers, too" row trays '.status_signature == "signed"'
 check "it names its tray, a number and the time" eval 'payload | jq -e ".tray == \"tray-7\" and .number > 0 and .up_s > 0 and
@@ -44,6 +45,7 @@ check "its audit log is cosigned as ever" lab_wait_for 90 eval '[[ -n $(etcdctl_
 lying >"$LAB_TMP/old"
 old=$(payload | jq .number)
 rises() { (($(payload | jq .number) > $1)); }
+sync_up
 check "the next one has a higher number" lab_wait_for 60 rises "$old"
 
 note "A stolen certificate"
@@ -61,6 +63,7 @@ check "another key's is refused" lab_wait_for 30 row status '.status_signature =
 "$LAB_BUILD/tests/harness/bwl-said" "$BWLIMIT_AUDIT_DIR/key" hall-3 tray-8 <<<'{"tray": "tray-8", "number": 9000000000000000, "closed_count": 99}' | lies
 check "that of another tray is refused" lab_wait_for 30 row status '.status_signature == "refused" and (.why | test("another fleet or tray"))'
 kill -CONT "$SYNC_PID"
+sync_up
 check "what the tray says itself is taken on" lab_wait_for 60 row status '.status_signature == "signed" and .alarm_count != null'
 check "and the metric says so" lab_wait_for 30 metric status_refused 0
 
@@ -68,6 +71,7 @@ note "What is remembered"
 before=$(payload | jq .number)
 docs_die
 docs_agent
+sync_up
 check "a bwlimitd that was killed goes on above the number before" lab_wait_for 60 rises "$before"
 check "and is believed" lab_wait_for 60 row status '.status_signature == "signed"'
 kill -STOP "$SYNC_PID"
@@ -78,6 +82,7 @@ control_up two --serve "$AT"
 check "another leader knows that what lies there is old, by what was kept of the log or by when it was said" \
 	lab_wait_for 60 control_says '"alarm".*tray-7.*(older than one received|s late)'
 kill -CONT "$SYNC_PID"
+sync_up
 check "and believes the tray" lab_wait_for 90 row status '.status_signature == "signed"'
 
 note "A log that was begun anew"
@@ -85,9 +90,10 @@ docs_die
 rm -r "$BWLIMIT_AUDIT_DIR"
 "$CTL" audit init --origin test/documents >/dev/null 2>&1
 docs_agent
+sync_up
 check "another log's key than the enrolment's: it says that it does not sign" lab_wait_for 60 grep -q 'the status is not signed' "$LAB_TMP/agent"
 check "and is refused" lab_wait_for 90 row status '.status_signature == "refused"'
-check "until it is enrolled with the new key" eval 'enrolment 3 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")" && enrol_in_store &&
+check "until it is enrolled with the new key" eval 'enrolment 3 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")" && enrol_in_store && sync_up &&
 	lab_wait_for 120 row status ".status_signature == \"signed\""'
 
 note "An enrolment that nobody can judge"
@@ -106,6 +112,6 @@ control_up three --serve "$AT"
 check "is none by which the next leader judges" \
 	lab_wait_for 90 row status '.status_signature == "unjudged" and (.why | test("older one than before"))'
 check "nor the store's readers" row trays '.status_signature == "unjudged"'
-check "with the one that people signed last what it says counts again" eval 'cp "$LAB_TMP/good" "$FLEET/enrolment" && enrol_in_store &&
+check "with the one that people signed last what it says counts again" eval 'cp "$LAB_TMP/good" "$FLEET/enrolment" && enrol_in_store && sync_up &&
 	lab_wait_for 120 row status ".status_signature == \"signed\" and .fresh != null"'
 done_testing
