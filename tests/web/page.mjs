@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page in Debian's chromium, one browser for all. page.mjs [GROUP]...: each is a file of page/; none are those of CORE.
+// The page in Debian's chromium, one browser for all. page.mjs [GROUP]...: each is a file of page/; none are those of web.page.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,12 +9,12 @@ import { scenes } from './models.mjs';
 import { browser } from './page/one.mjs';
 import { CSP } from './serve.mjs';
 
-/** Every state, and what the page promises: it shows a theft, and what it does not know; it changes nothing. */
-const CORE = ['states', 'incidents', 'findings', 'silence', 'hostile', 'fleet'];
+/** Every state. With the groups of web.page_findings: what the page promises: it shows a theft, and what it does not know; it changes nothing. */
+const PAGE = ['states', 'incidents', 'fleet'];
 const NO_GROUP = ['one.mjs', 'words.mjs'];
 const ALL = readdirSync(join(dirname(fileURLToPath(import.meta.url)), 'page')).filter((f) => !NO_GROUP.includes(f)).map((f) => f.replace('.mjs', ''));
 const asked = process.argv.slice(2);
-for (const group of asked[0] === 'all' ? ALL : asked.length ? asked : CORE) await import(`./page/${group}.mjs`);
+for (const group of asked[0] === 'all' ? ALL : asked.length ? asked : PAGE) await import(`./page/${group}.mjs`);
 
 // ---- the built programs accept every command that a page of this run said to type ----------------------------------------------
 await part('typed', async () => {
