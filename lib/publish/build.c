@@ -218,17 +218,24 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 }
 
 /*
- * If the writer is killed before bwl_build_in_force(), limits that are new stay closed for so long.
- * Longer than any grace period takes.
+ * If the writer ends before bwl_build_in_force(), killed or after a grace period that failed,
+ * limits that are new stay closed for so long, or until the policy is applied again. Longer than
+ * any grace period takes. In modes that pace, what fits into the horizon passes meanwhile.
  */
 #define START_LATE_NS 60000000000ULL
 
-static void start_rate(struct bwl_build *b, struct bwl_rate *r, uint32_t state, uint64_t now_ns)
+/* Was it not in force, or without a rate? */
+static bool begins(const struct bwl_build *b, const struct bwl_rate *r, uint32_t state)
 {
 	const struct bwl_rate *old = b->old_rate[state];
 
-	bwl_rate_follow(r, old, &b->p->state[state].finish_bytes, now_ns);
-	if (!old || old->flags & BWL_RATE_UNLIMITED)
+	return !(r->flags & BWL_RATE_UNLIMITED) && (!old || old->flags & BWL_RATE_UNLIMITED);
+}
+
+static void start_rate(struct bwl_build *b, struct bwl_rate *r, uint32_t state, uint64_t now_ns)
+{
+	bwl_rate_follow(r, b->old_rate[state], &b->p->state[state].finish_bytes, now_ns);
+	if (begins(b, r, state))
 		r->start_ns = now_ns + START_LATE_NS;
 }
 
@@ -265,9 +272,7 @@ void bwl_build_start(struct bwl_build *b, uint64_t now_ns)
 
 static void pay_off(struct bwl_build *b, struct bwl_rate *r, uint32_t state, uint64_t now_ns)
 {
-	(void)b;
-	(void)state;
-	if ((int64_t)(r->start_ns - now_ns) > 0)
+	if (begins(b, r, state))
 		__atomic_store_n(&r->start_ns, now_ns, __ATOMIC_SEQ_CST);
 }
 

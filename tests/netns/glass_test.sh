@@ -75,7 +75,7 @@ check "it is in force" rate_is d1 20000
 check "although no heartbeat and no lease lives" lab_wait_for 30 is_open 1
 agent
 lab_wait_for 30 said heartbeat 'no lease' || lab_wait_for 30 said break-glass 'an emergency policy is in force'
-# Two heartbeats of before: whatever ended with one would have ended. What happens meanwhile is nothing, so there is no event;
+# Two heartbeats of before: whatever ended with one would have ended. Nothing may happen, so there is no event to wait for;
 # a longer wait only makes it stricter.
 sleep 4
 check "with bwlimitd, too, which has no lease to beat by" is_open 1
