@@ -6,10 +6,9 @@
 # vulnerabilities: --accept-etcd-holes.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
-	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
 # shellcheck source=../harness/tap.sh
 . "$here/tap.sh"
+etcd_wanted
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
 ${LAB_UP:-lab_up} || exit 1

@@ -5,8 +5,7 @@
 
 desk_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-$desk_here/../../build/release}
-[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
-	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
+etcd_wanted
 ETCD_DIR=$(mktemp -d) PREFIX=/bwl/v1 ETCD_N=1
 LAB_TMP=$ETCD_DIR
 # shellcheck source=etcd.sh

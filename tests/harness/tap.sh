@@ -39,6 +39,11 @@ done_testing() {
 	printf '1..%d\n' "$TAP_N"
 	[[ $TAP_BAD -eq 0 && $TAP_N -gt 0 ]]
 }
+# Without etcd the whole test is skipped.
+etcd_wanted() {
+	[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
+		{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
+}
 # A test that calls a function that does not exist ends: it would otherwise go on without it. Names of functions have an
 # underscore, those of programs, whose lack a test may be ready for, mostly none. bash calls this in a subshell, whose
 # output may be redirected, so the test's own stderr is opened.

@@ -6,8 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}
 # shellcheck source=../harness/tap.sh
 . "$here/../harness/tap.sh"
-[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
-	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
+etcd_wanted
 tmp=$(mktemp -d) ns=bwl-dev-$$ dev= sync=
 etcd= fleet=$tmp/fleet ctl=$build/ctl/bwlimit-ctl url=https://127.0.0.1:2379
 finish() {

@@ -9,8 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}
 # shellcheck source=../harness/tap.sh
 . "$here/../harness/tap.sh"
-[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
-	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
+etcd_wanted
 ETCD_DIR=$(mktemp -d) PREFIX=/bwl/v1
 # shellcheck source=../harness/etcd.sh
 . "$here/../harness/etcd.sh"

@@ -6,11 +6,10 @@
 # cut off, what is open ends at the floor.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
-[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
-	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
 LAB=bwl-docstore-$$ LAB_DESTS=2 ETCD_N=3
 # shellcheck source=../harness/tap.sh
 . "$here/tap.sh"
+etcd_wanted
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
 lab_up || exit 1

@@ -5,11 +5,10 @@
 # prolongs nothing, a fast one opens nothing, and each recovers with a correct clock and a signed time.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
-[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
-	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
 LAB=bwl-clock-$$ LAB_DESTS=2
 # shellcheck source=../harness/tap.sh
 . "$here/tap.sh"
+etcd_wanted
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
 lab_up || exit 1
