@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A broken glass is an alarm for as long as it holds (docs/fleet.md). The data plane ends it, not
- * this.
+ * A broken glass is an alarm for as long as it holds (docs/fleet.md). The data plane ends it, and
+ * reconcile.c applies the policy before.
  */
 #include <syslog.h>
 #include "bwl/units.h"
@@ -24,8 +24,7 @@ void agent_glass_tick(struct agent *a, void *part)
 			"policy rollback ends it)",
 			bwl_human_time((double)(is - now) / 1e9, left));
 	} else if (!is && until_ns) {
-		agent_log(LOG_NOTICE, "break-glass",
-			  "the emergency policy has ended: the previous policy is in force");
+		agent_log(LOG_NOTICE, "break-glass", "the emergency policy has ended");
 	}
 	until_ns = is;
 }

@@ -16,7 +16,7 @@ uint64_t agent_beat(struct agent *a)
 	struct bwl_err e = { 0 };
 	uint64_t until = 0, now = bwl_now_ns(), left = 0;
 
-	if (!a->pins || bwl_active_slot(a->pins, now) == BWL_NO_SLOT)
+	if (!a->pins || bwl_active_slot(a->pins) == BWL_NO_SLOT)
 		return now + 1000000000ULL;
 	if (bwl_heartbeat(a->pins, &until, &e)) {
 		if (strcmp(told, e.text))

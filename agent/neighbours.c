@@ -41,7 +41,7 @@ static void keep_gateways(const struct bwl_pins *p)
 	}
 }
 
-static void fix_nexthops(struct bwl_pins *p, uint64_t now_ns)
+static void fix_nexthops(struct bwl_pins *p)
 {
 	static bool may_have = true; /* from an earlier agent, or from a policy that was on trial */
 	static char told[sizeof(((struct bwl_err *)0)->text)];
@@ -49,7 +49,7 @@ static void fix_nexthops(struct bwl_pins *p, uint64_t now_ns)
 	struct bwl_fixed_hop *list;
 	size_t n;
 
-	if (bwl_next_hops_held(p, now_ns, &list, &n, NULL)) {
+	if (bwl_next_hops_in_force(p, &list, &n, NULL)) {
 		free(list);
 		return; /* the policy is being replaced: the next tick sees the new one */
 	}
@@ -77,8 +77,8 @@ void agent_neighbours_tick(struct agent *a, void *part)
 		kept_ns = now;
 		keep_gateways(a->pins);
 	}
-	fix_nexthops(a->pins, now);
-	if (!keep || bwl_gen_open(a->pins, bwl_active_slot(a->pins, now), &g, NULL))
+	fix_nexthops(a->pins);
+	if (!keep || bwl_gen_open(a->pins, bwl_active_slot(a->pins), &g, NULL))
 		return;
 	keep_nexthops(&g);
 	bwl_gen_close(&g);

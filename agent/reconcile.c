@@ -99,7 +99,7 @@ static void remember(const struct reconcile *r, const uint8_t id[32])
 static int in_force_digest(const struct bwl_pins *p, uint8_t ret[32], struct bwl_err *e)
 {
 	struct bwl_gen g;
-	int err = bwl_gen_open((struct bwl_pins *)p, bwl_active_slot(p, bwl_now_ns()), &g, e);
+	int err = bwl_gen_open((struct bwl_pins *)p, bwl_active_slot(p), &g, e);
 
 	if (err)
 		return err;
@@ -194,7 +194,7 @@ static int settle(struct reconcile *r, const struct desired *d, struct bwl_err *
 	bool known, remembered = is_remembered(r, d->id, &known), same;
 	int err;
 
-	if (bwl_active_slot(r->a->pins, bwl_now_ns()) == BWL_NO_SLOT)
+	if (bwl_active_slot(r->a->pins) == BWL_NO_SLOT)
 		return take(r, d, "no policy was in force", e);
 	if (!remembered && !known) /* limits lowered by hand stay lowered, as after attach */
 		bwl_journal_policy(r->a->pins, d->pol, true, false);
@@ -229,15 +229,15 @@ static bool is_unmoved(const struct reconcile *r)
 {
 	const volatile struct bwl_ctl *c = r->a->pins->ctl;
 
-	return r->slot == bwl_active_slot(r->a->pins, bwl_now_ns()) &&
-	       r->generation == c->generation && r->edits == c->edits;
+	return r->slot == bwl_active_slot(r->a->pins) && r->generation == c->generation &&
+	       r->edits == c->edits;
 }
 
 static void note_numbers(struct reconcile *r)
 {
 	const volatile struct bwl_ctl *c = r->a->pins->ctl;
 
-	r->slot = bwl_active_slot(r->a->pins, bwl_now_ns());
+	r->slot = bwl_active_slot(r->a->pins);
 	r->generation = c->generation;
 	r->edits = c->edits;
 }
@@ -295,7 +295,7 @@ static void hold_on(struct reconcile *r)
 
 	if (!err)
 		agent_tamper_policy(d.pol);
-	if (!err && bwl_active_slot(r->a->pins, bwl_now_ns()) == BWL_NO_SLOT) {
+	if (!err && bwl_active_slot(r->a->pins) == BWL_NO_SLOT) {
 		err = put_in_force(r, d.pol, "none was in force; this one was accepted last", NULL,
 				   &e);
 		if (!err)
@@ -317,6 +317,31 @@ static void refuse(struct reconcile *r, const struct bwl_err *e)
 		accept_refuse(&r->accept, e);
 }
 
+/*
+ * A policy on trial was not confirmed in time: its grants have ended, and the policy before is
+ * applied again.
+ */
+static void go_back(struct reconcile *r)
+{
+	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL; /* closing it gives the lock back */
+	struct bwl_err e = { 0 };
+	int err = bwl_pins_open(r->a->pin_dir, true, &p, &e);
+
+	if (!err)
+		err = bwl_rollback(p, &e);
+	if (err == -ENOENT)
+		return; /* somebody was faster */
+	if (err) {
+		tell_err(r, LOG_ERR, &e);
+		return;
+	}
+	bwl_journal_follow(p);
+	*r->told = '\0';
+	agent_log(
+		LOG_NOTICE, "policy",
+		"the policy on trial was not confirmed in time: the policy before is in force again");
+}
+
 /* 0, or the error that kept the desired policy from being in force (it was logged). */
 static int look(struct reconcile *r)
 {
@@ -324,8 +349,10 @@ static int look(struct reconcile *r)
 	struct bwl_err e = { 0 };
 	int err;
 
-	if (bwl_pending_ns(r->a->pins, bwl_now_ns()))
-		return 0; /* on trial: left to the user who applied it */
+	if (bwl_is_trial_over(r->a->pins, bwl_now_ns()))
+		go_back(r);
+	if (bwl_trial_ns(r->a->pins))
+		return 0; /* left to the user who applied it */
 	err = accept_ask(&r->accept, &d, &e);
 	if (!err)
 		agent_tamper_policy(d.pol);
@@ -396,11 +423,13 @@ int agent_reconcile_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	return 0;
 }
 
-/* Settles volumes that a killed writer left as spent. */
 void agent_reconcile_tick(struct agent *a, void *part)
 {
 	struct bwl_err e = { 0 };
 
+	if (bwl_is_trial_over(a->pins, bwl_now_ns()))
+		look(part);
+	/* volumes that a killed writer left as spent */
 	if (bwl_is_held(a->pins) && bwl_settle_held(a->pin_dir, &e))
 		tell_err(part, LOG_ERR, &e);
 }

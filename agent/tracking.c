@@ -81,7 +81,7 @@ bool agent_tracking_wanted(struct agent *a)
 	bool found = false;
 	uint32_t i;
 
-	if (bwl_gen_open(a->pins, bwl_active_slot(a->pins, bwl_now_ns()), &g, NULL))
+	if (bwl_gen_open(a->pins, bwl_active_slot(a->pins), &g, NULL))
 		return false;
 	for (i = 1; !found && i < a->pins->schema.max_peers; i++) {
 		body = bwl_body(a->pins, &g, i);

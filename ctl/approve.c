@@ -66,7 +66,7 @@ static int load_from(struct ctl *c, struct approval *a, struct bwl_holding *ret)
 		r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
 		if (r)
 			return bwl_hint(&c->err, "or give --against, the policy in force there");
-		if (bwl_active_slot(pins, a->boot_ns) == BWL_NO_SLOT)
+		if (bwl_active_slot(pins) == BWL_NO_SLOT)
 			a->from = bwl_policy_new();
 		else
 			r = bwl_policy_read(pins, &a->from, &c->err);

@@ -43,8 +43,14 @@ void check_policy(struct check *k)
 	else if (until)
 		check_say(k, "policy", CHECK_WARNING,
 			  "bwlimit-ctl policy confirm, or policy rollback",
-			  "a policy is on trial: the previous one returns %s",
+			  "a policy is on trial: its grants end %s, and the one before returns",
 			  bwl_when(until, k->v->now_ns, when));
+	else if (bwl_is_trial_over(k->v->pins, k->v->now_ns))
+		check_say(
+			k, "policy", CHECK_CRITICAL,
+			"systemctl status bwlimitd; bwlimit-ctl policy rollback",
+			"a policy was not confirmed: its grants ended %s, and the one before has not returned",
+			bwl_when(bwl_trial_ns(k->v->pins), k->v->now_ns, when));
 	else
 		check_say(k, "policy", CHECK_OK, NULL, "a policy of %s is in force",
 			  k->v->gen.base->node_name);

@@ -48,7 +48,7 @@ static int get_policy(struct ctl *c, const char *file, struct bwl_policy **ret, 
 	r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
 	if (r)
 		return r;
-	if (bwl_active_slot(pins, bwl_now_ns()) == BWL_NO_SLOT) {
+	if (bwl_active_slot(pins) == BWL_NO_SLOT) {
 		bwl_fail(&c->err, ENOENT, "no policy has been applied: nothing can leave");
 		r = bwl_hint(&c->err, "for a policy file: bwlimit-ctl exfil --policy FILE");
 	} else {

@@ -176,7 +176,7 @@ static int explain(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	v.now_ns = bwl_now_ns();
-	slot = bwl_active_slot(v.pins, v.now_ns);
+	slot = bwl_active_slot(v.pins);
 	if (slot != BWL_NO_SLOT) {
 		r = bwl_gen_open(v.pins, slot, &v.gen, &c->err);
 		v.has_gen = !r;

@@ -182,6 +182,23 @@ static void judge_class(struct judge *j)
 	     q->has_proto ? ", as the host claims" : ": give PROTO and DPORT for another");
 }
 
+/* A policy on trial (policy apply --confirm): its end ends every grant but `self`. */
+static void judge_trial(struct judge *j, uint32_t id, bool floor)
+{
+	uint64_t now = j->v->now_ns, at = bwl_trial_ns(j->v->pins);
+	bool over = at && now >= at && id != j->base->self_id;
+	char when[BWL_WHEN_BUF];
+
+	if (!at)
+		return;
+	step(j, "trial", over && !floor ? BWL_R_EXPIRED : BWL_R_NONE, "the policy's trial %s %s%s",
+	     now < at ? "ends" : "ended", bwl_when(at, now, when),
+	     !over   ? ""
+	     : floor ? ": the floor applies"
+		     : ", and the policy before has not returned: bwlimit-ctl policy rollback");
+	j->lapsed |= over;
+}
+
 static bool judge_grant(struct judge *j)
 {
 	const struct bwl_ctl *ctl = j->v->pins->ctl;
@@ -209,6 +226,7 @@ static bool judge_grant(struct judge *j)
 	step(j, "expiry", j->lapsed && !floor ? BWL_R_EXPIRED : BWL_R_NONE, "%s%s",
 	     bwl_when(p->meta.expiry_ns, now, when),
 	     j->lapsed && floor ? ": the floor applies" : "");
+	judge_trial(j, id, floor);
 	heartbeat = bwl_silent_at(j->v);
 	why = now < heartbeat ? NULL : bwl_why_silent(j->v->pins, j->base, now, &todo);
 	if (heartbeat == BWL_NEVER_NS)

@@ -11,7 +11,7 @@
 static int check_grant(struct ctl *c, struct bwl_pins *pins, const char *name,
 		       const struct ctl_words *w)
 {
-	uint32_t slot = bwl_active_slot(pins, bwl_now_ns()), id;
+	uint32_t slot = bwl_active_slot(pins), id;
 	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() }; /* to look up one peer */
 	const struct bwl_peer *p;
 	int r = 0;

@@ -29,7 +29,7 @@ static int find_revoked(struct ctl *c, struct bwl_pins *p, struct revoked *ret)
 {
 	uint64_t now = bwl_now_ns();
 	struct bwl_view v = { .pins = p, .now_ns = now };
-	uint32_t slot = bwl_active_slot(p, now), max = p->schema.max_peers;
+	uint32_t slot = bwl_active_slot(p), max = p->schema.max_peers;
 	int r;
 
 	if (slot == BWL_NO_SLOT)

@@ -71,7 +71,7 @@ static int begin(struct bwl_pins *p, const char *dir, enum bwl_journal_state *wa
 	      (j.state == BWL_JOURNAL_MISSING && bwl_is_enrolled_here());
 	bwl_journal_free(&j);
 	/* Maps without a policy do not show what was closed. */
-	if (p && (!cut || bwl_active_slot(p, bwl_now_ns()) != BWL_NO_SLOT)) {
+	if (p && (!cut || bwl_active_slot(p) != BWL_NO_SLOT)) {
 		*closed = "what the maps have closed";
 		return bwl_journal_begin(p, was, e);
 	}

@@ -58,7 +58,7 @@ void ctl_say_limits(const struct ctl *c, struct bwl_pins *pins, const char *name
 	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() };
 	struct bwl_peer_row row = { .v = &v, .now_ns = v.now_ns };
 
-	if (bwl_gen_open(pins, bwl_active_slot(pins, v.now_ns), &v.gen, NULL))
+	if (bwl_gen_open(pins, bwl_active_slot(pins), &v.gen, NULL))
 		return;
 	row.id = bwl_peer_id(pins, &v.gen, name);
 	row.body = ctl_view_peer(&v, row.id);

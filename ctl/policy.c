@@ -26,7 +26,7 @@ static int load(struct ctl *c, const char *file, struct bwl_policy **ret)
 /* The policy in force, or an empty one when there is none. */
 static int in_force(struct ctl *c, struct bwl_pins *pins, struct bwl_policy **ret)
 {
-	if (bwl_active_slot(pins, bwl_now_ns()) == BWL_NO_SLOT) {
+	if (bwl_active_slot(pins) == BWL_NO_SLOT) {
 		*ret = bwl_policy_new();
 		return 0;
 	}
@@ -96,6 +96,7 @@ static int settle(struct ctl *c, int argc, const char *word,
 	if (!r)
 		r = fn(pins, &c->err);
 	if (!r) {
+		bwl_journal_follow(pins);
 		bwl_audit("policy %s", word);
 		if (c->json)
 			ctl_print_list(fn == bwl_confirm ? "policy-confirm" : "policy-rollback",
@@ -121,7 +122,7 @@ static int policy_rollback(struct ctl *c, int argc, char **argv)
 
 static void show_json(const struct bwl_pins *pins, const struct bwl_policy *pol, const char *hex)
 {
-	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(pins, now);
+	uint64_t now = bwl_now_ns(), pending = bwl_trial_ns(pins);
 	json_t *o = bwl_json_policy(pol, now);
 
 	json_object_set_new(o, "generation", json_integer(pins->ctl->generation));
@@ -140,8 +141,10 @@ static void show_state(const struct bwl_pins *pins, const struct bwl_policy *pol
 
 	printf("# in force: digest %s\n", hex);
 	if (pending)
-		printf("# not confirmed: returns to the previous policy in %s\n",
+		printf("# not confirmed: its grants end in %s, and the policy before returns\n",
 		       bwl_human_time((double)(pending - now) / 1e9, t));
+	else if (bwl_is_trial_over(pins, now))
+		puts("# not confirmed in time: its grants have ended, the policy before is about to return");
 	if (pins->ctl->stop)
 		printf("# %s: every packet is dropped\n", pins->ctl->stop == BWL_UPGRADING
 								  ? "upgrading"
@@ -165,7 +168,7 @@ static int policy_show(struct ctl *c, int argc, char **argv)
 	r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
 	if (r)
 		return r;
-	if (bwl_active_slot(pins, bwl_now_ns()) == BWL_NO_SLOT) {
+	if (bwl_active_slot(pins) == BWL_NO_SLOT) {
 		bwl_fail(&c->err, ENOENT, "no policy has been applied: everything is dropped");
 		r = bwl_hint(&c->err, "bwlimit-ctl policy apply FILE");
 	} else {
@@ -204,8 +207,9 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "Put a policy file in force, as a whole",
 	  "No packet sees half a policy. Spent volumes, debts and revocations stay. bwlimitd does it if it runs,\n"
 	  "otherwise this command. It holds until the desired policy changes, or a reboot.\n\n"
-	  "  --confirm TIME  without `policy confirm` within this time the data plane returns to the\n"
-	  "                  previous policy, by itself; a revocation made meanwhile stays\n"
+	  "  --confirm TIME  without `policy confirm` within this time its grants end, by themselves, and\n"
+	  "                  bwlimitd (or `policy rollback`) applies the policy before again; what was\n"
+	  "                  revoked meanwhile stays revoked\n"
 	  "  --fresh-volume  volumes whose past use is unknown since the maps were made start unspent\n"
 	  "                  (logged); otherwise they start spent, because a reboot forgets past use\n"
 	  "  --trust-clock   trust the wall clock for `until:` although it is not synchronised\n"
@@ -220,6 +224,7 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "  bwlimit-ctl policy confirm\n",
 	  policy_confirm },
 	{ "policy", "rollback", "", "Return to the policy before `apply --confirm` now",
+	  "Also after its time has run out, if bwlimitd does not run.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl policy rollback\n",
 	  policy_rollback },

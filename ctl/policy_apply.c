@@ -25,7 +25,7 @@ static bool agreed(struct bwl_pins *pins, const struct bwl_policy *to, struct ct
 	char answer[16] = "";
 	json_t *d;
 
-	if (!isatty(STDIN_FILENO) || bwl_active_slot(pins, bwl_now_ns()) == BWL_NO_SLOT ||
+	if (!isatty(STDIN_FILENO) || bwl_active_slot(pins) == BWL_NO_SLOT ||
 	    bwl_policy_read(pins, &from, &c->err))
 		return true;
 	d = ctl_diff(from, to, bwl_now_ns());
@@ -182,7 +182,7 @@ static void show(struct ctl *c, const struct apply *a, const char *hex,
 	json_object_set_new(doc, "warnings", ctl_policy_warnings(a->doc.pol));
 	ctl_print_report(c, rep, doc);
 	if (a->confirm && !c->json)
-		printf("  returns to the previous policy in %s, unless confirmed: bwlimit-ctl policy confirm\n",
+		printf("  its grants end in %s, unless confirmed: bwlimit-ctl policy confirm\n",
 		       bwl_format_time(a->confirm_ns, t));
 }
 

@@ -45,6 +45,15 @@ static uint64_t clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* A peer that has prefixes of one that was named. */
+static void also(void *arg, const char *name)
+{
+	struct order *o = arg;
+
+	o->name = bwl_must(reallocarray(o->name, o->n + 1, sizeof(*o->name)));
+	o->name[o->n++] = name;
+}
+
 /* Every name is tried: one that is wrong must not keep the others open. */
 static int close_map(struct order *o, int argc, char **argv)
 {
@@ -55,10 +64,10 @@ static int close_map(struct order *o, int argc, char **argv)
 		r = bwl_revoke(o->pins, NULL, &o->c->err);
 	for (int i = 0; i < argc; i++) {
 		struct bwl_err e = { 0 };
-		int one = bwl_revoke(o->pins, argv[i], &e);
+		int one = bwl_revoke_also(o->pins, argv[i], also, o, &e);
 
 		if (!one) {
-			o->name[o->n++] = argv[i];
+			also(o, argv[i]);
 		} else if (!r) {
 			o->c->err = e;
 			r = one;
@@ -240,7 +249,10 @@ static void print_json(const struct order *o)
 
 static void print_text(const struct order *o)
 {
-	printf("revoked: %s\n", o->all ? "every grant" : o->n == 1 ? o->name[0] : "all named");
+	fputs("revoked:", stdout);
+	for (size_t i = 0; !o->all && i < o->n; i++)
+		printf(" %s", o->name[i]);
+	puts(o->all ? " every grant" : "");
 	printf("  %-8s %10.3f ms  closed\n", "map", (double)o->map_ns / 1e6);
 	printf("  %-8s %10.3f ms  %s\n", "journal", (double)o->journal_ns / 1e6,
 	       o->journal.code ? o->journal.text : "over a reboot, too");
@@ -279,9 +291,6 @@ int ctl_revoke(struct ctl *c, int argc, char **argv)
 	r = bwl_pins_open_few(c->pin_dir, &o.pins, &c->err);
 	if (r)
 		return r;
-	o.name = calloc((size_t)argc + 1, sizeof(*o.name));
-	if (!o.name)
-		abort();
 	r = close_map(&o, argc, argv);
 	if ((o.n || (o.all && !r)) && !bwl_pins_whole(o.pins, &c->err))
 		end_sas(&o);

@@ -44,8 +44,7 @@ static int look_again(struct ctl *c, struct top_look *k)
 	int r;
 
 	if (v->pins && !v->pins->copied && bwl_pins_are_there(v->pins) &&
-	    v->pins->ctl->generation == k->generation &&
-	    bwl_active_slot(v->pins, now_ns) == v->gen.slot) {
+	    v->pins->ctl->generation == k->generation && bwl_active_slot(v->pins) == v->gen.slot) {
 		v->now_ns = now_ns;
 		return 0;
 	}

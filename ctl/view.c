@@ -109,7 +109,7 @@ int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy 
 		return r;
 	/* Held until the pins are closed: nobody edits between our read and our write. */
 	r = bwl_pins_lock(p, &c->err);
-	if (!r && bwl_active_slot(p, bwl_now_ns()) == BWL_NO_SLOT)
+	if (!r && bwl_active_slot(p) == BWL_NO_SLOT)
 		r = no_policy(c);
 	if (!r && bwl_pending_ns(p, bwl_now_ns())) {
 		bwl_fail(&c->err, EBUSY, "a policy is waiting to be confirmed");

@@ -46,7 +46,7 @@ int bwl_enrolled_refuses(struct bwl_pins *p, const char *what, struct bwl_err *e
 /* If no policy is in force, for example after a boot: the accepted one, or an empty one. */
 static int in_force(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err *e)
 {
-	if (bwl_active_slot(p, bwl_now_ns()) != BWL_NO_SLOT)
+	if (bwl_active_slot(p) != BWL_NO_SLOT)
 		return bwl_policy_read(p, ret, e);
 	*ret = enrolled_accepted(bwl_enrolled_dir());
 	if (!*ret)

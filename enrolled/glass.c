@@ -108,7 +108,7 @@ static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const char 
 	if (d->type == BWL_SIGNED_POLICY)
 		return bwl_policy_parse(d->terms.name, text, strlen(text), bwl_now_ns(), wall_s,
 					ret, e);
-	if (bwl_active_slot(p, bwl_now_ns()) == BWL_NO_SLOT)
+	if (bwl_active_slot(p) == BWL_NO_SLOT)
 		return bwl_fail(e, ENOENT, "no policy is in force: there is no peer for the grant");
 	r = bwl_policy_read(p, ret, e);
 	copy = r ? NULL : enrolled_accepted(dir);
@@ -209,6 +209,9 @@ int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *
 		bwl_fail(e, EBUSY, "a policy is on trial, or glass is already broken");
 		return bwl_hint(e, "bwlimit-ctl policy rollback ends it");
 	}
+	r = bwl_trial_over_error(p, e);
+	if (r)
+		return r;
 	r = glass_judge(dir, &g->doc, e); /* once more, with the lock */
 	if (!r)
 		r = glass_use(dir, &g->doc, pol, m, e);

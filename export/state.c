@@ -57,7 +57,7 @@ void metrics_machine(FILE *f, const struct bwl_view *v)
 {
 	const struct bwl_ctl *c = v->pins->ctl;
 	const char *ledger = bwl_ledger_name(v->pins);
-	uint64_t trial = bwl_pending_ns(v->pins, v->now_ns);
+	uint64_t trial = bwl_trial_ns(v->pins);
 
 	one(f, "time_seconds", "The DPU's clock when all of this was read",
 	    metrics_wall(bwl_now_ns()));
@@ -73,7 +73,7 @@ void metrics_machine(FILE *f, const struct bwl_view *v)
 	       "Until when something is known to track the kernel's SAs; none: nothing does",
 	       LOAD(c->tracked_until_s) ? LOAD(c->tracked_until_s) * 1000000000ULL : BWL_NEVER_NS);
 	moment(f, "policy_trial_end_timestamp_seconds",
-	       "When the previous policy returns unless this one is confirmed; none: no trial",
+	       "When grants end, and the policy before returns, unless this one is confirmed; none: no trial",
 	       trial ? trial : BWL_NEVER_NS);
 	one(f, "break_glass", "1: an emergency policy (break-glass) is in force",
 	    !!bwl_glass_until_ns(v->pins, v->now_ns));

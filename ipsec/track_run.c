@@ -148,7 +148,7 @@ static int read_peers(struct bwl_tracker *r, const struct bwl_gen *g)
 
 static bool is_current(const struct bwl_tracker *r)
 {
-	return r->has_policy && bwl_active_slot(r->pins, bwl_now_ns()) == r->slot &&
+	return r->has_policy && bwl_active_slot(r->pins) == r->slot &&
 	       *(const volatile __u32 *)&r->pins->ctl->generation == r->generation;
 }
 
@@ -160,7 +160,7 @@ static int read_policy(struct bwl_tracker *r, struct bwl_err *e)
 
 	for (tries = 0; !err && tries < 100 && !is_current(r); tries++) {
 		r->generation = *(const volatile __u32 *)&r->pins->ctl->generation;
-		r->slot = bwl_active_slot(r->pins, bwl_now_ns());
+		r->slot = bwl_active_slot(r->pins);
 		r->has_policy = true;
 		bwl_track_recheck(r->track);
 		if (r->slot == BWL_NO_SLOT) {

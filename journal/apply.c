@@ -22,7 +22,7 @@ void bwl_journal_warn(const struct bwl_journal *j)
 
 static void close_unknown(struct bwl_pins *p, struct bwl_policy *pol)
 {
-	uint32_t slot = bwl_active_slot(p, bwl_now_ns());
+	uint32_t slot = bwl_active_slot(p);
 	bool has = false;
 	struct bwl_gen g;
 	size_t i;
@@ -107,7 +107,7 @@ static void close_names(struct bwl_pins *p, const struct bwl_closed *c)
 {
 	struct bwl_gen g;
 
-	if (!bwl_closed_names(c) || bwl_gen_open(p, bwl_active_slot(p, bwl_now_ns()), &g, NULL))
+	if (!bwl_closed_names(c) || bwl_gen_open(p, bwl_active_slot(p), &g, NULL))
 		return;
 	for (uint32_t id = 1; id < p->schema.max_peers; id++)
 		if (is_granted(p, &g, id) && bwl_closed_name_is(c, p->name[id].name))

@@ -151,12 +151,11 @@ static int look_at_peers(struct found *f, struct bwl_err *e)
 {
 	struct bwl_gen g[BWL_GENERATIONS];
 	bool has[BWL_GENERATIONS], body, walk = false;
-	uint64_t now = bwl_now_ns();
-	uint32_t active = bwl_active_slot(f->p, now), id, s;
+	uint32_t id, s;
 	int r = 0;
 
 	for (s = 0; s < BWL_GENERATIONS; s++)
-		has[s] = (s == active || bwl_pending_ns(f->p, now)) &&
+		has[s] = (s == bwl_active_slot(f->p) || s == bwl_slot_before(f->p)) &&
 			 !bwl_gen_open(f->p, s, &g[s], NULL);
 	for (id = 1; id < f->p->schema.max_peers; id++) {
 		if (!f->p->name[id].name[0] || !is_revoked(f, g, has, id, &body))
@@ -311,7 +310,7 @@ int bwl_journal_grant(struct bwl_pins *p, const char *name, struct bwl_journal_l
 
 	if (!dir)
 		return 0;
-	r = bwl_gen_open(p, bwl_active_slot(p, bwl_now_ns()), &g, e);
+	r = bwl_gen_open(p, bwl_active_slot(p), &g, e);
 	if (r)
 		return r;
 	o.id = bwl_peer_id(p, &g, name);

@@ -167,7 +167,7 @@ static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_po
 	struct bwl_publish_report rep = { 0 };
 	int r = 0;
 
-	if (l->reused && !a->republish && bwl_active_slot(l->pins, bwl_now_ns()) != BWL_NO_SLOT) {
+	if (l->reused && !a->republish && bwl_active_slot(l->pins) != BWL_NO_SLOT) {
 		bwl_warn("%s is not applied: another policy is in force (--republish replaces it)",
 			 bwl_desired_name(a->policy));
 		return 0;

@@ -35,7 +35,7 @@ void bwl_spent_say(struct bwl_pins *p)
 	char more[32] = "";
 	struct bwl_gen g;
 
-	if (bwl_gen_open(p, bwl_active_slot(p, s.now), &g, NULL))
+	if (bwl_gen_open(p, bwl_active_slot(p), &g, NULL))
 		return;
 	bwl_limit_each(p, &g, one, &s);
 	bwl_gen_close(&g);

@@ -99,7 +99,7 @@ static json_t *lease_of(struct bwl_pins *p, uint64_t now)
 {
 	struct bwl_lease_now l;
 
-	if (bwl_active_slot(p, now) == BWL_NO_SLOT || bwl_lease(p, &l, NULL) ||
+	if (bwl_active_slot(p) == BWL_NO_SLOT || bwl_lease(p, &l, NULL) ||
 	    l.state == BWL_LEASE_NONE)
 		return json_null();
 	return bwl_json_lease(&l, now);
@@ -120,7 +120,7 @@ static json_t *journal_of(const struct bwl_pins *p)
 static json_t *document(struct bwl_pins *p, json_t *ports)
 {
 	const struct bwl_ctl *c = p->ctl;
-	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(p, now);
+	uint64_t now = bwl_now_ns(), trial = bwl_trial_ns(p);
 	json_t *o = bwl_doc("status");
 	bool beats = c->heartbeat_ns && !bwl_is_clamped(p);
 
@@ -130,10 +130,9 @@ static json_t *document(struct bwl_pins *p, json_t *ports)
 	json_object_set_new(o, "stopped", json_boolean(c->stop));
 	json_object_set_new(o, "switch", json_string(bwl_switch_name(p)));
 	json_object_set_new(o, "clamped", json_boolean(bwl_is_clamped(p)));
-	json_object_set_new(o, "policy_in_force",
-			    json_boolean(bwl_active_slot(p, now) != BWL_NO_SLOT));
+	json_object_set_new(o, "policy_in_force", json_boolean(bwl_active_slot(p) != BWL_NO_SLOT));
 	json_object_set_new(o, "generation", json_integer(c->generation));
-	json_object_set_new(o, "returns_in_s", pending ? bwl_json_in(pending, now) : json_null());
+	json_object_set_new(o, "returns_in_s", trial ? bwl_json_in(trial, now) : json_null());
 	json_object_set_new(o, "drill", json_boolean(c->drill));
 	json_object_set_new(o, "fresh_volume", json_boolean(c->fresh_volume));
 	json_object_set_new(o, "attached_ago_s", bwl_json_ago(c->attached_ns, now));

@@ -276,7 +276,7 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	bwl_check(r, "drill", p->ctl->drill ? BWL_FAIL : BWL_OK,
 		  "detach, then attach without --drill", "these maps were made by %s",
 		  p->ctl->drill ? "quickstart or a test" : "a plain attach");
-	if (bwl_gen_open(p, bwl_active_slot(p, now), &g, &e)) {
+	if (bwl_gen_open(p, bwl_active_slot(p), &g, &e)) {
 		bwl_check(r, "policy", BWL_FAIL, "bwlimit-ctl policy apply FILE", "%s", e.text);
 		return;
 	}
@@ -286,9 +286,14 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 		  g.base->node_name, g.base->npeers, BWL_S(g.base->npeers),
 		  strspn(hex, "0") == 64 ? "none (edited since it was applied)" : hex);
 	if (pending)
-		bwl_check(r, "policy-trial", BWL_WARN, "bwlimit-ctl policy confirm",
-			  "the previous policy returns in %s unless this one is confirmed",
-			  bwl_human_time((double)(pending - now) / 1e9, buf));
+		bwl_check(
+			r, "policy-trial", BWL_WARN, "bwlimit-ctl policy confirm",
+			"grants end in %s, and the policy before returns, unless this one is confirmed",
+			bwl_human_time((double)(pending - now) / 1e9, buf));
+	if (bwl_is_trial_over(p, now))
+		bwl_check(
+			r, "policy-trial", BWL_FAIL, "bwlimit-ctl policy rollback",
+			"the policy was not confirmed in time: floors apply until the one before returns");
 	check_heartbeat(r, p, &g, now);
 	check_policy_ports(r, p, &g);
 	check_offload(r, p, &g, now);

@@ -23,7 +23,7 @@ static void check_maps(struct bwl_report *r, struct bwl_pins *p, const struct bw
 	unsigned open = 0;
 	const char *first = "";
 
-	if (bwl_active_slot(p, bwl_now_ns()) == BWL_NO_SLOT || bwl_policy_read(p, &pol, NULL))
+	if (bwl_active_slot(p) == BWL_NO_SLOT || bwl_policy_read(p, &pol, NULL))
 		return;
 	for (size_t i = 0; i < j->closed.nnames; i++) {
 		const struct bwl_pol_peer *q = bwl_policy_peer(pol, j->closed.name[i].name);

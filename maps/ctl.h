@@ -26,13 +26,14 @@ enum bwl_stop {
 #define BWL_NO_SLOT 0xffffffffU
 
 /*
- * The generation in force. `fallback` takes over by itself at return_ns (policy apply --confirm),
- * without any daemon.
+ * The generation in force, and the only one that passes packets. On trial (policy apply --confirm)
+ * its grants end at trial_ns, without any daemon. The other slot keeps the policy before as data,
+ * which bwlimitd, or `policy rollback`, then applies again.
  */
 struct bwl_sched {
-	__u32 slot; /* generation slot, or BWL_NO_SLOT: no policy */
-	__u32 fallback;
-	__u64 return_ns; /* BWL_NEVER_NS: never */
+	__u32 slot;     /* generation slot, or BWL_NO_SLOT: no policy */
+	__u32 before;   /* on trial: the slot of the policy before; BWL_NO_SLOT: there was none */
+	__u64 trial_ns; /* CLOCK_BOOTTIME, the trial's end; BWL_NEVER_NS: not on trial */
 };
 BWL_ASSERT_SIZE(struct bwl_sched, 16);
 #define BWL_SCHEDS 4

@@ -204,7 +204,7 @@ void docs_close_expelled(struct documents *v)
 	struct desired kept;
 	struct bwl_gen g;
 
-	if (!v->docs.m || bwl_gen_open(v->pins, bwl_active_slot(v->pins, bwl_now_ns()), &g, NULL))
+	if (!v->docs.m || bwl_gen_open(v->pins, bwl_active_slot(v->pins), &g, NULL))
 		return;
 	pol = who_is_who(v, &kept);
 	all.name = name = bwl_must(calloc((pol ? pol->npeers : 0) + 1, sizeof(*name)));

@@ -98,9 +98,9 @@ static void mind_glass(struct documents *v)
 			    "the break-glass policy was revoked, but cannot be rolled back: %s",
 			    e.text);
 	else if (!r)
-		agent_later(LOG_ALERT, "break-glass",
-			    "the break-glass policy was revoked; the previous policy is in force "
-			    "again");
+		agent_later(
+			LOG_ALERT, "break-glass",
+			"the break-glass policy was revoked; the policy before is in force again");
 }
 
 /*

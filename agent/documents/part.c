@@ -86,9 +86,9 @@ static void settled(struct documents *v, const struct docs_settled *s)
 }
 
 /* reconcile.c settles nothing while a policy is on trial, or the glass is broken. */
-static void mind_trial(struct documents *v, uint64_t now, bool minute)
+static void mind_trial(struct documents *v, bool minute)
 {
-	bool trial = bwl_pending_ns(v->pins, now);
+	bool trial = bwl_trial_ns(v->pins);
 
 	if (trial && (minute || !v->trial))
 		docs_close_expelled(v);
@@ -111,7 +111,7 @@ static void step(struct documents *v)
 		docs_source_wake(v->a->source);
 	}
 	docs_mind_end(v);
-	mind_trial(v, now, minute);
+	mind_trial(v, minute);
 	if (!minute)
 		return;
 	v->minute_ns = now;

@@ -87,7 +87,7 @@ static json_t *closed(const struct documents *v, json_int_t *ret_n)
 	struct bwl_gen g;
 
 	*ret_n = 0;
-	if (bwl_gen_open(v->pins, bwl_active_slot(v->pins, bwl_now_ns()), &g, NULL))
+	if (bwl_gen_open(v->pins, bwl_active_slot(v->pins), &g, NULL))
 		return list;
 	for (uint32_t id = 1; id < v->pins->schema.max_peers; id++) {
 		if (!*v->pins->name[id].name || !bwl_body(v->pins, &g, id) ||
@@ -197,7 +197,7 @@ static json_int_t sas_down(const struct documents *v)
 	json_int_t n = 0;
 	struct bwl_gen g;
 
-	if (bwl_gen_open(v->pins, bwl_active_slot(v->pins, bwl_now_ns()), &g, NULL))
+	if (bwl_gen_open(v->pins, bwl_active_slot(v->pins), &g, NULL))
 		return 0;
 	for (uint32_t id = 1; id < v->pins->schema.max_peers; id++) {
 		uint8_t flags = *(const volatile __u8 *)&v->pins->tunnel[id].flags;

@@ -126,7 +126,7 @@ static int enrol(struct documents *v, const char *bytes, size_t len, const char 
 		return bwl_fail(e, EBADMSG, "malformed request");
 	if (!enrolment)
 		return docs_receive(v, "root", root, strlen(root), &wait, e);
-	if (bwl_pending_ns(v->pins, bwl_now_ns())) {
+	if (bwl_trial_ns(v->pins)) {
 		bwl_fail(e, EBUSY,
 			 "a policy is on trial, but the policy it would return to was never "
 			 "checked against signed documents");

@@ -108,7 +108,7 @@ static bool is_current(const struct releases *m)
 	const volatile struct bwl_ctl *c = m->pins->ctl;
 
 	return m->has_list && m->generation == c->generation && m->edits == c->edits &&
-	       m->slot == bwl_active_slot(m->pins, bwl_now_ns());
+	       m->slot == bwl_active_slot(m->pins);
 }
 
 static int list(struct releases *m, struct bwl_err *e)
@@ -121,7 +121,7 @@ static int list(struct releases *m, struct bwl_err *e)
 	m->n = 0;
 	m->generation = c->generation;
 	m->edits = c->edits;
-	m->slot = bwl_active_slot(m->pins, bwl_now_ns());
+	m->slot = bwl_active_slot(m->pins);
 	m->has_list = true;
 	if (m->slot == BWL_NO_SLOT)
 		return 0;

@@ -101,7 +101,7 @@ static void memory(struct rig *rig, struct row *row)
 	struct bwl_gen g;
 	double n = row->peers;
 
-	if (bwl_gen_open(rig->pins, bwl_active_slot(p, bwl_now_ns()), &g, &e))
+	if (bwl_gen_open(rig->pins, bwl_active_slot(p), &g, &e))
 		rig_die(&e);
 	row->peer_bytes = (memlock(p->fd[BWL_PIN_gate]) + memlock(p->fd[BWL_PIN_name]) +
 			   memlock(p->fd[BWL_PIN_nameid]) + memlock(p->fd[BWL_PIN_state]) +
@@ -273,7 +273,7 @@ static void edits(struct rig *rig, struct row *row, unsigned n)
 	/* As for any other process: nobody has the lock. */
 	bwl_pins_close(rig->pins);
 	if (bwl_pins_open(rig->dir, true, &rig->pins, &e) ||
-	    bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, bwl_now_ns()), &x.gen, &e))
+	    bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &x.gen, &e))
 		rig_die(&e);
 	find_tool(&x);
 	if (pthread_create(&thread, NULL, watcher, &x.watch)) {

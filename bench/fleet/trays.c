@@ -49,7 +49,7 @@ void trays_begin(struct trays *t)
 
 static bool has(struct bwl_pins *p, const char *peer)
 {
-	uint32_t slot = bwl_active_slot(p, bwl_now_ns()), id;
+	uint32_t slot = bwl_active_slot(p), id;
 	struct bwl_gen g;
 	bool ret;
 

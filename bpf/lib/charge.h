@@ -117,11 +117,14 @@ static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_pe
 	}
 	if (!bwl_paces(w, peer))
 		return BWL_R_NONE;
-	if (*how & BWL_HOW_SHARE)
-		return bwl_pace(w, peer, *was, 0);
+	if (*how & BWL_HOW_SHARE) {
+		bwl_pace(w, peer, *was, 0);
+		return BWL_R_NONE;
+	}
 	end = bwl_rate_drained(&l->rate, w->now_ns);
 	end += bwl_rate_debt(*was, end) + w->charge;
-	r = bwl_pace(w, peer, end, slack);
+	bwl_pace(w, peer, end, slack);
+	r = slack ? bwl_departs(w, base, peer) : BWL_R_NONE;
 	if (s && w->delay_ns) /* it waits: packets with an earlier place must not overtake it */
 		s->bytes = 0;
 	return r;
@@ -373,7 +376,7 @@ BWL_GLOBAL int bwl_exactly(struct bwl_work *w, const struct bwl_ctl *ctl,
 	bwl_exact(w);
 	if (w->lapsed || bwl_likely(!bwl_is_over(w, ctl, base, peer)))
 		return BWL_R_NONE;
-	return w->now_ns >= peer->meta.expiry_ns ? BWL_R_EXPIRED : BWL_R_SILENT;
+	return bwl_over_reason(w, ctl, peer);
 }
 
 /* Charges all limits of a packet that was found to be allowed by a time that is not before now. */
@@ -389,7 +392,7 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *
 		r = bwl_exactly(w, ctl, base, peer);
 	if (r != BWL_R_NONE)
 		return r;
-	cpu = bwl_cpu_enter(w, ctl);
+	cpu = bwl_cpu_enter(w);
 	note = cpu ? bwl_note_of_cpu() : 0;
 	if (note && bwl_unlikely(note->until_ns)) {
 		r = bwl_refused_around(w, ctl, peer, base);

@@ -15,23 +15,18 @@
 /* log2 of the number of possible CPUs, rounded up: user space sets it before loading. */
 const volatile __u32 bwl_cpu_bits = 15;
 
-/*
- * This CPU's shares, until bwl_cpu_leave(); NULL: use none. A policy on trial uses none: it may
- * revert by itself to one with other bursts, which could not know what was spent from a share.
- */
-static __always_inline struct bwl_cpu *bwl_cpu_enter(struct bwl_work *w, const struct bwl_ctl *ctl)
+/* This CPU's shares, until bwl_cpu_leave(); NULL: use none. */
+static __always_inline struct bwl_cpu *bwl_cpu_enter(struct bwl_work *w)
 {
-	__u32 active = bwl_mask(bwl_read(ctl->active), BWL_SCHEDS - 1);
 	struct bwl_cpu *cpu;
 
 	w->shares = 0;
-	if (bwl_on_rt() || ctl->sched[active].return_ns != BWL_NEVER_NS)
+	if (bwl_on_rt())
 		return 0;
 	cpu = bwl_cpu_own();
 	if (!cpu || bwl_read(cpu->busy))
 		return 0;
 	bwl_write(cpu->busy, 1);
-	w->active = active;
 	w->shares = 1;
 	return cpu;
 }

@@ -56,7 +56,7 @@ struct bwl_work {
 			 * (inbound.h) */
 	__u8 clear;     /* TC sends it to a next hop, unencrypted */
 	__u8 shares;    /* this program may use the CPU's shares (cpu.h) */
-	__u8 active;    /* entry in bwl_ctl.sched, if shares are used */
+	__u8 active;    /* entry in bwl_ctl.sched */
 	__u8 exact;
 	__u16 resumes; /* bwl_ctl's, when the packet arrived */
 	__u32 came;    /* arrival time, if latency is measured (latency.h) */
@@ -149,15 +149,8 @@ static __always_inline void bwl_exact(struct bwl_work *w)
 /* The generation of the policy in force. After bwl_enter(). */
 static __always_inline int bwl_generation(struct bwl_ctx *c)
 {
-	const struct bwl_sched *s;
-
-	s = &c->ctl->sched[bwl_mask(bwl_read(c->ctl->active), BWL_SCHEDS - 1)];
-	c->slot = s->slot;
-	if (bwl_unlikely(s->return_ns != BWL_NEVER_NS)) {
-		bwl_exact(&c->w);
-		if (c->now_ns >= s->return_ns)
-			c->slot = s->fallback;
-	}
+	c->active = bwl_mask(bwl_read(c->ctl->active), BWL_SCHEDS - 1);
+	c->slot = c->ctl->sched[c->active].slot;
 	c->base = bwl_inner(&bwl_base_v1, c->slot, 0);
 	if (!c->base)
 		return BWL_R_NO_POLICY;
@@ -194,9 +187,15 @@ static __always_inline __u64 bwl_latest(const struct bwl_work *w)
 	return w->now_ns + BWL_UNCLOCKED_NS - w->exact * (__u64)BWL_UNCLOCKED_NS;
 }
 
+/* When the trial of the packet's policy ends (policy apply --confirm); BWL_NEVER_NS: no trial. */
+static __always_inline __u64 bwl_trial_ends(const struct bwl_work *w, const struct bwl_ctl *ctl)
+{
+	return ctl->sched[bwl_mask(w->active, BWL_SCHEDS - 1)].trial_ns;
+}
+
 /*
- * Has the grant ended, or the heartbeat's deadline passed? If the time is not exact: is it about
- * to?
+ * Has the grant ended, its policy's trial, or the heartbeat's deadline? If the time is not exact:
+ * is it about to? A trial's end does not end `self`: the policy before must still arrive.
  */
 static __always_inline _Bool bwl_is_over(const struct bwl_work *w, const struct bwl_ctl *ctl,
 					 const struct bwl_base *base, const struct bwl_peer *peer)
@@ -204,7 +203,17 @@ static __always_inline _Bool bwl_is_over(const struct bwl_work *w, const struct 
 	__u64 now = bwl_latest(w);
 
 	return now >= peer->meta.expiry_ns ||
+	       (bwl_unlikely(now >= bwl_trial_ends(w, ctl)) && w->id != base->self_id) ||
 	       (base->heartbeat_ns && now >= bwl_read(ctl->heartbeat_ns));
+}
+
+/* Why, at the exact time. */
+static __always_inline int bwl_over_reason(const struct bwl_work *w, const struct bwl_ctl *ctl,
+					   const struct bwl_peer *peer)
+{
+	return w->now_ns >= peer->meta.expiry_ns || w->now_ns >= bwl_trial_ends(w, ctl)
+		       ? BWL_R_EXPIRED
+		       : BWL_R_SILENT;
 }
 
 /* The mark of a packet to this peer once it is ESP: the kernel keeps it. */

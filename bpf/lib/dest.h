@@ -150,22 +150,20 @@ static __always_inline int bwl_granted(struct bwl_ctx *c, __u32 id)
 	return BWL_R_NONE;
 }
 
-/* The same, and expiry and silence. */
+/* The same, and expiry, the end of a trial, and silence. */
 static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
 {
-	const struct bwl_peer_meta *m;
 	int r = bwl_granted(c, id);
 
 	if (r != BWL_R_NONE)
 		return r;
-	m = &c->peer->meta;
 	if (bwl_likely(!bwl_is_over(&c->w, c->ctl, c->base, c->peer)))
 		return BWL_R_NONE;
 	bwl_exact(&c->w);
 	if (bwl_is_over(&c->w, c->ctl, c->base, c->peer)) {
 		c->lapsed = 1;
 		if (!c->peer->grant.volume.floor)
-			return c->now_ns >= m->expiry_ns ? BWL_R_EXPIRED : BWL_R_SILENT;
+			return bwl_over_reason(&c->w, c->ctl, c->peer);
 	}
 	return BWL_R_NONE;
 }

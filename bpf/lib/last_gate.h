@@ -66,17 +66,21 @@ static __always_inline _Bool bwl_is_esp_to(struct __sk_buff *skb, const struct b
  * keeps, to the DPU of a peer that is not revoked. bwl_leave() judges everything else. The mark
  * identifies the peer, and the policy the address of its DPU (an encrypted peer's next hop);
  * bwl_remote() would find the peer by the address, in a trie. The clock is read only for a grant
- * that ends: a crypto engine may have held the packet. Silence was judged when it was charged.
+ * or a trial that ends: a crypto engine may have held the packet. Silence was judged when it was
+ * charged.
  */
 static __always_inline _Bool bwl_leave_esp(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 id = skb->mark & BWL_MARK_ID;
+	__u64 ends;
 
 	if (bwl_granted(c, id) != BWL_R_NONE || c->peer->meta.path == BWL_PATH_CLEAR ||
 	    !bwl_is_esp_to(skb, bwl_nexthop_of(c)))
 		return 0;
-	if (c->peer->meta.expiry_ns != BWL_NEVER_NS && bwl_now() >= c->peer->meta.expiry_ns &&
-	    !c->peer->grant.volume.floor)
+	ends = bwl_trial_ends(&c->w, c->ctl);
+	if (ends > c->peer->meta.expiry_ns)
+		ends = c->peer->meta.expiry_ns;
+	if (ends != BWL_NEVER_NS && bwl_now() >= ends && !c->peer->grant.volume.floor)
 		return 0;
 	skb->mark = 0;
 	return 1;

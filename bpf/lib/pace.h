@@ -119,11 +119,10 @@ static __always_inline int bwl_slack(const struct bwl_work *w, const struct bwl_
 
 /*
  * Decides when the packet departs, and whether it gets CE. end: its place, the byte count at which
- * it has drained. Mode mark: CE once the debt is past ce_from/256 of the burst. Nothing departs
- * after expiry.
+ * it has drained. Mode mark: CE once the debt is past ce_from/256 of the burst.
  */
-static __always_inline int bwl_pace(struct bwl_work *w, const struct bwl_peer *peer, __u64 end,
-				    __u32 slack)
+static __always_inline void bwl_pace(struct bwl_work *w, const struct bwl_peer *peer, __u64 end,
+				     __u32 slack)
 {
 	const struct bwl_rate *r = &peer->grant.rate;
 	__u64 debt = bwl_rate_debt(end, bwl_rate_drained(r, w->now_ns));
@@ -131,10 +130,25 @@ static __always_inline int bwl_pace(struct bwl_work *w, const struct bwl_peer *p
 	if (peer->meta.mode == BWL_MODE_MARK && debt > (r->burst_bytes * r->ce_from) >> 8)
 		w->ce = 1;
 	if (!slack)
-		return BWL_R_NONE;
+		return;
 	w->delay_ns = bwl_rate_delay(r, debt);
 	w->ce |= bwl_rate_crowded(r, debt, slack);
-	return w->now_ns + w->delay_ns < peer->meta.expiry_ns ? BWL_R_NONE : BWL_R_EXPIRED;
+}
+
+/* Nothing departs after expiry, or after the end of its policy's trial. */
+static __always_inline int bwl_departs(const struct bwl_work *w, const struct bwl_base *base,
+				       const struct bwl_peer *peer)
+{
+	const struct bwl_ctl *ctl;
+	__u64 at = w->now_ns + w->delay_ns;
+	__u32 zero = 0;
+
+	if (at >= peer->meta.expiry_ns)
+		return BWL_R_EXPIRED;
+	if (bwl_likely(!w->delay_ns) || w->id == base->self_id)
+		return BWL_R_NONE;
+	ctl = bpf_map_lookup_elem(&bwl_ctl_v1, &zero);
+	return ctl && at < bwl_trial_ends(w, ctl) ? BWL_R_NONE : BWL_R_EXPIRED;
 }
 
 #endif

@@ -202,6 +202,8 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 	r = bwl_policy_digest(pol, base->digest);
 	if (r)
 		return bwl_fail(e, -r, "cannot compute the policy's digest");
+	if (b->returns) /* of its file, which says more than the maps */
+		memcpy(base->digest, b->returns->base->digest, sizeof(base->digest));
 	r = bwl_build_extra(b, BWL_X_NODE, NULL, &pol->node_limit,
 			    b->old ? &b->old->base->node : NULL, &base->node, e);
 	if (!r)

@@ -15,6 +15,8 @@ struct bwl_build {
 	const struct bwl_policy *pol;
 	struct bwl_ids *ids;
 	const struct bwl_gen *old;        /* NULL: none in force */
+	const struct bwl_gen *returns;    /* pol is read from here, the policy before a trial; or
+					   * NULL */
 	struct bwl_gen gen;               /* being filled */
 	const struct bwl_rate **old_rate; /* by state index, from the old generation */
 	const uint32_t *id;               /* by peer of pol */
@@ -28,6 +30,9 @@ struct bwl_build {
 	struct bwl_publish_report *rep;
 	const struct bwl_publish_opts *o; /* NULL: none */
 };
+
+/* -ENOENT. */
+int bwl_no_peer(const char *name, struct bwl_err *e);
 
 int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, struct bwl_err *e);
 /* Everything but the start of the rates. */

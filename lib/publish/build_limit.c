@@ -41,7 +41,9 @@ int bwl_build_limit(struct bwl_carryover *carryover, const struct bwl_lim *lim, 
 {
 	struct bwl_volume *v = &ret->volume;
 	uint64_t rate = lim->present ? lim->rate_bps : BWL_NO_RATE;
-	bool seen = carryover->ids->window_of && carryover->ids->window_of[state], made;
+	bool seen = (carryover->ids->window_of && carryover->ids->window_of[state]) ||
+		    (carryover->known && carryover->known[state]),
+	     made;
 	int r = 0;
 
 	bwl_rate_encode(&ret->rate, rate, lim->burst ? lim->burst : bwl_default_burst(rate));

@@ -93,14 +93,15 @@ static bool is_opened(const struct bwl_build *b, const char *name)
 
 /*
  * A revoked grant stays revoked, whatever the file says, and so does the grant of a peer that takes
- * over its prefixes.
+ * over its prefixes. After a trial it is judged by the grant that the policy before gave: a grant
+ * that the trial opened (opens) ends with it.
  */
 static bool still_revoked(const struct bwl_build *b, size_t i)
 {
+	const struct bwl_gen *by = b->returns ? b->returns : b->old;
 	const struct bwl_heir *h;
 	bool revoked = b->pol->peers[i].revoked || b->taken[i] ||
-		       bwl_is_revoked(b->p,
-				      b->ids->fresh[bwl_grant_state(b->id[i])] ? NULL : b->old,
+		       bwl_is_revoked(b->p, b->ids->fresh[bwl_grant_state(b->id[i])] ? NULL : by,
 				      b->id[i]);
 	size_t n, j;
 

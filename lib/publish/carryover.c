@@ -91,8 +91,6 @@ int bwl_carryover_add(struct bwl_carryover *c, const struct bwl_volume *v,
 	item->unknown = !counted && !seen && !n && !c->fresh &&
 			!bwl_carryover_account(c->ids, v->state);
 	c->unknown += item->unknown;
-	c->heirs += n > 0;
-	c->kinds += counted && !same;
 	return 0;
 }
 

@@ -27,15 +27,15 @@ struct bwl_carryover_item {
 
 struct bwl_carryover {
 	struct bwl_ids *ids;
-	bool fresh;  /* an unknown past counts as none */
-	bool ledger; /* volumes wait for a ledger */
+	bool fresh;           /* an unknown past counts as none */
+	bool ledger;          /* volumes wait for a ledger */
+	const uint8_t *known; /* by state, or NULL: 1 its past is known, although not in force */
 	struct bwl_carryover_item *item;
 	uint32_t *from;                  /* states */
 	uint32_t nitems, nfrom, pending; /* from[pending ...]: for the next item */
 	uint32_t *volume, nvolumes;      /* states with a volume in the new policy */
 	uint32_t held;                   /* first entry in bwl_held_v1; 0: not recorded */
-	uint32_t unknown, heirs, kinds;  /* number of items that start spent; that have from;
-					  * that change kind */
+	uint32_t unknown;                /* number of items that start spent */
 };
 
 void bwl_carryover_done(struct bwl_carryover *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Edits of the policy in force: one grant, or a revocation. */
+/* Edits of the policy in force: one grant. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,12 +7,6 @@
 #include <bwl/units.h>
 #include "build.h"
 #include "closed_prefixes.h"
-
-static int no_peer(const char *name, struct bwl_err *e)
-{
-	bwl_fail(e, ENOENT, "no such peer: %s", name);
-	return bwl_hint(e, "bwlimit-ctl peer list");
-}
 
 /*
  * True if no gate points at the entry. A body names its peer; an entry that was never used names 0.
@@ -137,7 +131,7 @@ static uint32_t find_peer(struct bwl_pins *p, const struct bwl_gen *g, const cha
 	if (id && !known)
 		bwl_name_note(p, id);
 	if (!id)
-		no_peer(name, e);
+		bwl_no_peer(name, e);
 	return bwl_pins_touch_peer(p, id, e) ? 0 : id;
 }
 
@@ -218,7 +212,9 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		bwl_fail(e, EBUSY, "a policy is waiting to be confirmed");
 		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
 	}
-	r = bwl_gen_open(p, bwl_active_slot(p, now), &g, e);
+	r = bwl_trial_over_error(p, e);
+	if (!r)
+		r = bwl_gen_open(p, bwl_active_slot(p), &g, e);
 	if (r)
 		return r;
 	id = find_peer(p, &g, name, e);
@@ -258,48 +254,4 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 	bwl_ids_close(&ids);
 	bwl_gen_close(&g);
 	return r;
-}
-
-/*
- * Without the lock: a revocation does not wait. A writer takes its sequence number first and reads
- * the revocation numbers afterwards. So a number that was stored before any higher one was given
- * out is either seen by that writer or, because the loop takes a higher one, above the writer's
- * grant.
- */
-static void raise_revoked(struct bwl_pins *p, uint32_t *revoked)
-{
-	uint32_t seq;
-
-	do {
-		seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
-		__atomic_store_n(revoked, seq, __ATOMIC_SEQ_CST);
-	} while (__atomic_load_n(&p->ctl->seq, __ATOMIC_SEQ_CST) != seq);
-}
-
-int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e)
-{
-	uint32_t i, found, others = 0;
-	int r;
-
-	if (!name) {
-		raise_revoked(p, &p->ctl->revoked_all);
-		return 0;
-	}
-	/* A peer in the name table is closed at once; then all names are checked. */
-	found = bwl_name_id(p, name);
-	if (found && bwl_pins_touch(p, BWL_PIN_gate, found))
-		found = 0;
-	if (found)
-		raise_revoked(p, &p->gate[found].revoked);
-	r = bwl_pins_whole(p, e);
-	if (r)
-		return r;
-	/* By name, in every generation, including one that waits for confirmation. */
-	for (i = 1; i < p->schema.max_peers; i++) {
-		if (i == found || strncmp(p->name[i].name, name, BWL_NAME_LEN))
-			continue;
-		raise_revoked(p, &p->gate[i].revoked);
-		others++;
-	}
-	return found || others ? 0 : no_peer(name, e);
 }

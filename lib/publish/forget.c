@@ -26,6 +26,16 @@ static void note(const struct bwl_limit *l, uint32_t state, void *arg)
 	u->ids->p->window[w].left_ns = 0;
 }
 
+/* A limit of the policy before one on trial: its account stays, but its window is not in force. */
+static void note_kept(const struct bwl_limit *l, uint32_t state, void *arg)
+{
+	struct use *u = arg;
+
+	(void)l;
+	if (state < u->ids->nstates)
+		u->used[state] = 1;
+}
+
 /* A window that no policy uses: it is empty once all its slices are in the past. */
 static bool is_over(struct bwl_window *w, uint64_t now_ns)
 {
@@ -55,8 +65,8 @@ static bool sweep_windows(struct bwl_ids *ids, const uint8_t *used)
 	return swept;
 }
 
-int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, bool *ret_swept,
-	      struct bwl_err *e)
+int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, const struct bwl_gen *before,
+	      bool *ret_swept, struct bwl_err *e)
 {
 	struct bwl_pins *p = ids->p;
 	struct use u = { .ids = ids, .used = calloc(ids->nstates, 1) };
@@ -64,12 +74,14 @@ int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, bool *ret_swe
 
 	if (!u.used)
 		return bwl_fail(e, ENOMEM, "out of memory");
+	if (before)
+		bwl_limit_each(p, before, note_kept, &u);
 	if (in_force)
 		bwl_limit_each(p, in_force, note, &u);
 	*ret_swept = sweep_windows(ids, u.used);
 	for (i = 1; i < p->schema.max_peers; i++) {
-		if (!p->name[i].name[0] || (in_force && bwl_body_at(p, in_force, i)) ||
-		    bwl_ids_owes(ids, i) || p->gate[i].revoked)
+		if (!p->name[i].name[0] || bwl_body_at(p, in_force, i) ||
+		    bwl_body_at(p, before, i) || bwl_ids_owes(ids, i) || p->gate[i].revoked)
 			continue;
 		p->gate[i] = (struct bwl_peer_ref){ 0 };
 		p->name[i].name[0] = '\0';

@@ -64,41 +64,23 @@ size_t bwl_next_hops(const struct bwl_pins *p, const struct bwl_gen *g, struct b
 	return n;
 }
 
-/* Appends the entries of one slot. */
-static int add_slot(struct bwl_pins *p, uint32_t slot, struct bwl_fixed_hop **list, size_t *n,
-		    struct bwl_err *e)
+int bwl_next_hops_in_force(struct bwl_pins *p, struct bwl_fixed_hop **ret, size_t *ret_n,
+			   struct bwl_err *e)
 {
-	struct bwl_fixed_hop *more;
+	uint32_t slot = bwl_active_slot(p);
 	struct bwl_gen g;
-	size_t k;
 	int r;
 
+	*ret = NULL;
+	*ret_n = 0;
 	if (slot == BWL_NO_SLOT)
 		return 0;
 	r = bwl_gen_open(p, slot, &g, e);
 	if (r)
 		return r;
-	k = bwl_next_hops(p, &g, &more);
-	*list = bwl_must(reallocarray(*list, *n + k + 1, sizeof(**list)));
-	memcpy(*list + *n, more, k * sizeof(*more));
-	*n += k;
-	free(more);
+	*ret_n = bwl_next_hops(p, &g, ret);
 	bwl_gen_close(&g);
 	return 0;
-}
-
-int bwl_next_hops_held(struct bwl_pins *p, uint64_t now_ns, struct bwl_fixed_hop **ret,
-		       size_t *ret_n, struct bwl_err *e)
-{
-	const struct bwl_sched *s = &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
-	int r;
-
-	*ret = NULL;
-	*ret_n = 0;
-	r = add_slot(p, bwl_active_slot(p, now_ns), ret, ret_n, e);
-	if (!r && bwl_pending_ns(p, now_ns))
-		r = add_slot(p, s->fallback, ret, ret_n, e);
-	return r;
 }
 
 static const struct bwl_fixed_hop *same_place(const struct bwl_fixed_hop *f,
@@ -108,24 +90,6 @@ static const struct bwl_fixed_hop *same_place(const struct bwl_fixed_hop *f,
 		if (list[i].ifindex == f->ifindex && list[i].family == f->family &&
 		    !memcmp(list[i].addr, f->addr, sizeof(f->addr)))
 			return &list[i];
-	return NULL;
-}
-
-const struct bwl_fixed_hop *bwl_next_hops_moved(const struct bwl_pins *p, const struct bwl_gen *g,
-						const struct bwl_fixed_hop *list, size_t n)
-{
-	for (unsigned i = 0; i < 2 * BWL_MAX_NEXTHOPS; i++) {
-		const struct bwl_nexthop *h = &g->base->nexthop[i / 2];
-		const struct bwl_fixed_hop *to;
-		struct bwl_fixed_hop f;
-
-		if (!(i % 2 ? h->has6 : h->has4))
-			continue;
-		f = hop_of(p, g, h, !(i % 2)); /* without a MAC: zeros */
-		to = same_place(&f, list, n);
-		if (to && memcmp(to->mac, f.mac, sizeof(f.mac)))
-			return to;
-	}
 	return NULL;
 }
 

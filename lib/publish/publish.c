@@ -3,6 +3,11 @@
  * Puts a policy in force. It is built in the generation that no packet uses, then one word switches
  * to it. Killed before that word: the old policy stays, and the next writer clears the half-built
  * one. Killed after it: the new policy is in force, and the next writer clears the old one.
+ *
+ * A policy on trial is put in force in the same way, with an end (struct bwl_sched). The policy
+ * before stays in its slot as data, until the trial is confirmed or the policy before is applied
+ * again (bwl_rollback()), in the same way: so accounts, windows and revocations are carried over in
+ * one place.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,14 +23,18 @@
 #include "forget.h"
 
 /* Written in full before it is made active; packets read the index once. */
-static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint64_t return_ns)
+static void switch_to(struct bwl_pins *p, struct bwl_sched s)
 {
 	struct bwl_ctl *c = p->ctl;
 	uint32_t next = (c->active + 1) % BWL_SCHEDS;
 
-	c->sched[next] =
-		(struct bwl_sched){ .slot = slot, .fallback = fallback, .return_ns = return_ns };
+	c->sched[next] = s;
 	__atomic_store_n(&c->active, next, __ATOMIC_SEQ_CST);
+}
+
+static struct bwl_sched *sched_now(struct bwl_pins *p)
+{
+	return &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
 }
 
 /*
@@ -49,25 +58,21 @@ static void keep_revoked_all(struct bwl_pins *p, uint32_t slot)
 	bwl_gen_close(&g);
 }
 
-/* Clears what an interrupted writer or an expired --confirm left. */
+static int drop(struct bwl_pins *p, uint32_t slot, struct bwl_err *e)
+{
+	keep_revoked_all(p, slot);
+	return bwl_gen_drop(p, slot, e);
+}
+
+/* Clears what an interrupted writer left. */
 static int settle(struct bwl_pins *p, struct bwl_err *e)
 {
-	uint64_t now = bwl_now_ns();
-	uint32_t slot = bwl_active_slot(p, now), s;
 	int r = bwl_held_settle(p, e);
+	uint32_t s;
 
-	if (r || bwl_pending_ns(p, now))
-		return r;
-	if (p->ctl->sched[p->ctl->active % BWL_SCHEDS].return_ns != BWL_NEVER_NS) {
-		switch_to(p, slot, slot, BWL_NEVER_NS);
-		r = bwl_grace(p, e);
-	}
-	for (s = 0; !r && s < BWL_GENERATIONS; s++) {
-		if (s == slot)
-			continue;
-		keep_revoked_all(p, s);
-		r = bwl_gen_drop(p, s, e);
-	}
+	for (s = 0; !r && s < BWL_GENERATIONS; s++)
+		if (s != bwl_active_slot(p) && s != bwl_slot_before(p))
+			r = drop(p, s, e);
 	return r;
 }
 
@@ -93,38 +98,6 @@ static void note_rates(const struct bwl_pins *p, const struct bwl_gen *g,
 }
 
 /*
- * Rates of a generation that no packet reads continue at at_ns where those in force are at that
- * time.
- */
-static int rebase(struct bwl_pins *p, const struct bwl_gen *idle, const struct bwl_gen *in_force,
-		  uint64_t at_ns, struct bwl_err *e)
-{
-	uint32_t n = BWL_STATES(p->schema.max_peers, p->schema.max_extras), i;
-	const struct bwl_rate **to = calloc(n, sizeof(*to)), **from = calloc(n, sizeof(*from));
-	int r = 0;
-
-	if (to && from) {
-		note_rates(p, idle, to);
-		note_rates(p, in_force, from);
-	} else {
-		r = bwl_fail(e, ENOMEM, "out of memory");
-	}
-	for (i = 0; !r && i < n; i++) {
-		struct bwl_rate *o = (struct bwl_rate *)(uintptr_t)to[i];
-
-		if (!o)
-			continue;
-		o->base_bytes = from[i] && !(from[i]->flags & BWL_RATE_UNLIMITED)
-					? bwl_rate_drained(from[i], at_ns)
-					: bwl_rate_drained(o, at_ns);
-		o->start_ns = at_ns;
-	}
-	free(to);
-	free(from);
-	return r;
-}
-
-/*
  * If another name takes over the id of a revoked name, the old name gets an id of its own and stays
  * revoked.
  */
@@ -139,9 +112,13 @@ static void keep_name(struct bwl_pins *p, struct bwl_ids *ids, const char *name)
 		p->gate[id].revoked = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
 }
 
-/* After the switch: stores new names and removes what is no longer used. */
+/*
+ * After the switch: stores new names and removes what is no longer used. kept: the policy before a
+ * trial, else NULL.
+ */
 static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
-		const uint32_t *id, const struct bwl_gen *in_force, struct bwl_err *e)
+		const uint32_t *id, const struct bwl_gen *in_force, const struct bwl_gen *kept,
+		struct bwl_err *e)
 {
 	bool swept, renamed = false;
 	size_t j;
@@ -161,15 +138,15 @@ static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids
 	}
 	if (renamed)
 		bwl_names_note_all(p);
-	return bwl_sweep(ids, in_force, &swept, e);
+	return bwl_sweep(ids, in_force, kept, &swept, e);
 }
 
 struct publish {
 	struct bwl_ids ids;
-	struct bwl_gen old;
+	struct bwl_gen old, before; /* in force; kept for the end of a trial */
 	struct bwl_build b;
 	uint32_t *id;
-	uint8_t *stays;
+	uint8_t *stays, *known;
 	const struct bwl_rate **old_rate;
 	struct bwl_pfxset closed; /* closed prefixes */
 	struct bwl_fixed_hop *hop;
@@ -188,48 +165,60 @@ static void publish_done(struct publish *x)
 	bwl_gen_close(&x->b.gen);
 	if (x->old.base)
 		bwl_gen_close(&x->old);
+	if (x->before.base)
+		bwl_gen_close(&x->before);
 	free(x->id);
 	free(x->stays);
+	free(x->known);
 	free(x->old_rate);
 }
 
-/* The kernel has one MAC per next hop: during a trial both policies need the same one. */
-static int hops_stay(const struct publish *x, const struct bwl_pins *p, struct bwl_err *e)
+static const struct bwl_gen *old_of(const struct publish *x)
 {
-	const struct bwl_fixed_hop *f = bwl_next_hops_moved(p, &x->old, x->hop, x->nhops);
-	char addr[INET6_ADDRSTRLEN];
+	return x->old.base ? &x->old : NULL;
+}
 
-	if (!f)
-		return 0;
-	bwl_fail(
-		e, EINVAL,
-		"cannot use --confirm: next hop %s would get another MAC, which the way back does not undo",
-		inet_ntop(f->family, f->addr, addr, sizeof(addr)));
-	return bwl_hint(
-		e,
-		"apply it without --confirm, or change `next_hop_mac` in a separate policy first");
+static const struct bwl_gen *before_of(const struct publish *x)
+{
+	return x->before.base ? &x->before : NULL;
+}
+
+static int open_generations(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
+{
+	uint32_t slot = bwl_active_slot(p), before = bwl_slot_before(p);
+	int r = 0;
+
+	if (slot != BWL_NO_SLOT)
+		r = bwl_gen_open(p, slot, &x->old, e);
+	if (!r && before != BWL_NO_SLOT)
+		r = bwl_gen_open(p, before, &x->before, e);
+	return r;
+}
+
+/* The account of a volume that the policy before has is known, although it was not in force. */
+static void note_known(const struct bwl_limit *l, uint32_t state, void *arg)
+{
+	uint8_t *known = arg;
+
+	known[state] |= l->volume.spendable_bytes != BWL_VOLUME_NONE;
 }
 
 static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol,
 		   const struct bwl_publish_opts *o, struct bwl_publish_report *rep,
 		   struct bwl_err *e)
 {
-	uint32_t slot = bwl_active_slot(p, bwl_now_ns());
 	struct bwl_gen_size size;
-	bool swept, confirm = o && o->confirm_ns;
+	bool swept;
 	struct bwl_fixed_hop *old_hop;
 	struct bwl_heirs heirs;
 	bool *taken;
 	int r;
 
-	if (slot != BWL_NO_SLOT) {
-		r = bwl_gen_open(p, slot, &x->old, e);
-		if (r)
-			return r;
-	}
-	r = bwl_ids_open(p, &x->ids, e);
+	r = open_generations(x, p, e);
 	if (!r)
-		r = bwl_sweep(&x->ids, x->old.base ? &x->old : NULL, &swept, e);
+		r = bwl_ids_open(p, &x->ids, e);
+	if (!r)
+		r = bwl_sweep(&x->ids, old_of(x), before_of(x), &swept, e);
 	if (!r && swept) { /* the index must be built again */
 		bwl_ids_close(&x->ids);
 		r = bwl_ids_open(p, &x->ids, e);
@@ -237,43 +226,36 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	if (r)
 		return r;
 	bwl_names_note_all(p); /* every name is in the index now, so a missing one is new */
-	r = bwl_retired_prune(p, x->old.base ? &x->old : NULL, e);
+	r = bwl_retired_prune(p, old_of(x), e);
 	if (r)
 		return r;
 	x->id = calloc(pol->npeers + 1, sizeof(*x->id));
 	x->stays = calloc(p->schema.max_peers, 1);
+	x->known = calloc(x->ids.nstates, 1);
 	x->old_rate = calloc(x->ids.nstates, sizeof(*x->old_rate));
-	if (!x->id || !x->stays || !x->old_rate)
+	if (!x->id || !x->stays || !x->known || !x->old_rate)
 		return bwl_fail(e, ENOMEM, "out of memory for %zu peers", pol->npeers);
-	r = bwl_places_closed(p, x->old.base ? &x->old : NULL, &x->closed, e);
+	if (before_of(x))
+		bwl_limit_each(p, &x->before, note_known, x->known);
+	r = bwl_places_closed(p, old_of(x), &x->closed, e);
 	if (r)
 		return r;
-	r = bwl_heirs_assign(&x->ids, pol, x->old.base ? &x->old : NULL, x->id, x->stays,
+	r = bwl_heirs_assign(&x->ids, pol, old_of(x), o && o->confirm_ns, x->id, x->stays,
 			     &x->b.heirs, rep, e);
 	if (r)
 		return r;
-	/*
-	 * An id has one name, whichever of the two policies is in force, and the way back carries
-	 * no accounts over.
-	 */
-	if (confirm && rep->inherited) {
-		bwl_fail(e, EINVAL,
-			 "cannot use --confirm: %u peers would take over the accounts of others",
-			 rep->inherited);
-		return bwl_hint(e,
-				"apply it without --confirm, or rename in a separate policy first");
-	}
 	if (x->old.base)
 		note_rates(p, &x->old, x->old_rate);
 	heirs = x->b.heirs;
-	taken = bwl_places_taken(p, x->old.base ? &x->old : NULL, &x->closed, pol);
+	taken = bwl_places_taken(p, old_of(x), &x->closed, pol);
 	x->b = (struct bwl_build){
 		.heirs = heirs,
 		.taken = taken,
 		.p = p,
 		.pol = pol,
 		.ids = &x->ids,
-		.old = x->old.base ? &x->old : NULL,
+		.old = old_of(x),
+		.returns = o && o->returns ? before_of(x) : NULL,
 		.old_rate = x->old_rate,
 		.id = x->id,
 		.rep = rep,
@@ -281,6 +263,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		.carryover = { .ids = &x->ids,
 			       .fresh = (p->ctl->fresh_volume && !bwl_only_tightens(p)) ||
 					(o && o->fresh_volume),
+			       .known = x->known,
 			       .ledger = pol->ledger },
 		/* taken before revocations are read: a later revocation has a higher number */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
@@ -289,38 +272,24 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	if (!r)
 		r = bwl_build_sizes(pol, &size, e);
 	if (!r)
-		r = bwl_gen_create(slot == 0 ? 1 : 0, &size, &x->b.gen, e);
+		r = bwl_gen_create(bwl_active_slot(p) == 0 ? 1 : 0, &size, &x->b.gen, e);
 	if (!r)
 		r = bwl_build_fill(&x->b, e);
 	if (r)
 		return r;
 	rep->exhausted = x->b.carryover.unknown;
-	if (confirm && x->b.carryover.heirs) {
-		bwl_fail(
-			e, EINVAL,
-			"cannot use --confirm: %u zones or ports would take over the accounts of others",
-			x->b.carryover.heirs);
-		return bwl_hint(e,
-				"apply it without --confirm, or rename in a separate policy first");
-	}
-	if (confirm && x->b.carryover.kinds) {
-		bwl_fail(e, EINVAL,
-			 "cannot use --confirm: %u volumes change between total and per window",
-			 x->b.carryover.kinds);
-		return bwl_hint(e, "apply it without --confirm, or keep the kind of these volumes");
-	}
 	x->nhops = bwl_next_hops(p, &x->b.gen, &x->hop);
 	if (!x->old.base)
 		return 0;
 	x->old_fixes = bwl_next_hops(p, &x->old, &old_hop);
 	free(old_hop);
-	return confirm ? hops_stay(x, p, e) : 0;
+	return 0;
 }
 
 /* A peer that takes over a revoked peer's prefixes is revoked. */
 static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
 {
-	const struct bwl_gen *old = x->old.base ? &x->old : NULL;
+	const struct bwl_gen *old = old_of(x);
 	size_t i;
 
 	for (i = 0; i < x->b.heirs.n; i++) {
@@ -339,7 +308,7 @@ static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
  */
 static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
 {
-	const struct bwl_gen *old = x->old.base ? &x->old : NULL;
+	const struct bwl_gen *old = old_of(x);
 	struct bwl_pfxset closed = { 0 };
 	bool *taken = NULL;
 	size_t i;
@@ -365,16 +334,16 @@ static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err 
 }
 
 /*
- * Next hops of the policy in force, and of the one that it returns to by itself, are permanent; no
- * other entry of bwlimit's stays in the kernel's table. Needed after a switch, because bwlimitd may
- * have removed those of a policy that was not in force yet, and after a switch that failed.
+ * Next hops of the policy in force are permanent; no other entry of bwlimit's stays in the kernel's
+ * table. Needed after a switch, because bwlimitd may have removed those of a policy that was not in
+ * force yet, and after a switch that failed.
  */
 static void settle_next_hops(struct bwl_pins *p)
 {
 	struct bwl_fixed_hop *list;
 	struct bwl_err e = { 0 };
 	size_t n;
-	int r = bwl_next_hops_held(p, bwl_now_ns(), &list, &n, &e);
+	int r = bwl_next_hops_in_force(p, &list, &n, &e);
 
 	if (!r) {
 		r = bwl_next_hops_fix(list, n, &e);
@@ -385,14 +354,22 @@ static void settle_next_hops(struct bwl_pins *p)
 	free(list);
 }
 
+/* The slot of the policy before is about to be written. Killed from here on: no way back. */
+static void forget_before(struct bwl_pins *p)
+{
+	__atomic_store_n(&sched_now(p)->before, BWL_NO_SLOT, __ATOMIC_SEQ_CST);
+}
+
 /* From here on packets may use it. */
 static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
 		  struct bwl_err *e)
 {
 	uint32_t slot = x->b.gen.slot, old = x->old.base ? x->old.slot : BWL_NO_SLOT, i;
-	uint64_t at = 0;
+	struct bwl_sched next = { .slot = slot, .before = BWL_NO_SLOT, .trial_ns = BWL_NEVER_NS };
+	const struct bwl_gen *before = NULL;
 	int r;
 
+	forget_before(p);
 	for (i = 1; i < p->schema.max_peers; i++)
 		*bwl_body_of(&p->gate[i], slot) = 0;
 	for (i = 0; i < x->b.pol->npeers; i++)
@@ -415,12 +392,11 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	}
 	bwl_carryover_hold(&x->b.carryover, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
-	/*
-	 * A trial first ends closed, until the way back is ready below: if the writer is killed in
-	 * between, a policy that nobody confirmed does not stay.
-	 */
-	if (o && o->confirm_ns)
-		at = bwl_now_ns() + o->confirm_ns;
+	if (o && o->confirm_ns) {
+		next.before = old;
+		next.trial_ns = bwl_now_ns() + o->confirm_ns;
+		before = old_of(x);
+	}
 	if (o && o->breaks_glass)
 		bwl_enrolled_set(p, BWL_GLASS_BROKEN);
 	else
@@ -436,7 +412,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 		settle_next_hops(p);
 		return r;
 	}
-	switch_to(p, slot, at ? BWL_NO_SLOT : slot, at ? at : BWL_NEVER_NS);
+	switch_to(p, next);
 	__atomic_add_fetch(&p->ctl->generation, 1, __ATOMIC_SEQ_CST);
 	bwl_silence_within(p, x->b.gen.base->heartbeat_ns, x->b.gen.base->lease_ns);
 	r = bwl_grace(p, e);
@@ -447,27 +423,26 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (pass_on_places(x, p, e))
 		bwl_warn("%s", e->text); /* too late to return to the old policy */
 	bwl_carryover_settle(&x->b.carryover);
-	if (!at) {
-		if (x->nhops || x->old_fixes)
-			settle_next_hops(p);
-		if (old != BWL_NO_SLOT) {
-			keep_revoked_all(p, old);
-			r = bwl_gen_drop(p, old, e);
-		}
-		return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, e);
-	}
-	/*
-	 * Rates of the old generation are rewritten while no packet reads it; then the return is
-	 * armed.
-	 */
-	if (old != BWL_NO_SLOT)
-		r = rebase(p, &x->old, &x->b.gen, at, e);
-	if (r)
-		return r;
-	switch_to(p, slot, old, at);
 	if (x->nhops || x->old_fixes)
 		settle_next_hops(p);
-	return 0;
+	if (!before && old != BWL_NO_SLOT)
+		r = drop(p, old, e);
+	return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, before, e);
+}
+
+/* A policy on trial, or whose trial has ended, is in the way of what o asks for. */
+static int may_publish(struct bwl_pins *p, const struct bwl_publish_opts *o, struct bwl_err *e)
+{
+	uint64_t now = bwl_now_ns();
+
+	if (o && o->returns)
+		return 0;
+	if (bwl_pending_ns(p, now)) {
+		bwl_fail(e, EBUSY, "a policy is waiting to be confirmed");
+		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
+	}
+	/* Otherwise the way back of the next trial would be the policy that nobody confirmed. */
+	return o && o->confirm_ns ? bwl_trial_over_error(p, e) : 0;
 }
 
 int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
@@ -483,11 +458,9 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 	r = bwl_pins_lock(p, e);
 	if (r)
 		return r;
-	if (bwl_pending_ns(p, begin)) {
-		bwl_fail(e, EBUSY, "a policy is waiting to be confirmed");
-		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
-	}
-	r = settle(p, e);
+	r = may_publish(p, o, e);
+	if (!r)
+		r = settle(p, e);
 	if (!r)
 		r = bwl_gate_ask(p, pol, o, e);
 	if (!r)
@@ -503,55 +476,66 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 	return r;
 }
 
-static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
+int bwl_trial_over_error(const struct bwl_pins *p, struct bwl_err *e)
 {
-	struct bwl_gen old = { 0 }, new = { 0 };
-	const struct bwl_sched *s;
-	uint64_t every = 0, lease = 0;
-	uint32_t slot;
-	int r;
+	if (!bwl_is_trial_over(p, bwl_now_ns()))
+		return 0;
+	bwl_fail(
+		e, EBUSY,
+		"a policy was not confirmed in time, and the one before is not in force again yet");
+	return bwl_hint(
+		e, "a running bwlimitd does it within a second; or bwlimit-ctl policy rollback");
+}
 
-	r = bwl_pins_lock(p, e);
-	if (!r)
-		r = bwl_held_settle(p, e); /* it checks against the switch that is made below */
-	if (r)
-		return r;
-	if (!bwl_pending_ns(p, bwl_now_ns())) {
-		bwl_fail(e, ENOENT, "no policy is waiting to be confirmed");
-		return bwl_hint(e, "its time may have run out: see bwlimit-ctl policy show");
-	}
-	s = &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
-	slot = keep ? s->slot : s->fallback;
-	if (!keep && slot != BWL_NO_SLOT) {
-		r = bwl_gen_open(p, slot, &old, e);
-		if (r)
-			return r;
-		r = bwl_gen_open(p, s->slot, &new, e);
-		if (!r)
-			r = rebase(p, &old, &new, bwl_now_ns(), e);
-		every = old.base->heartbeat_ns;
-		lease = old.base->lease_ns;
-		bwl_gen_close(&old);
-		if (new.base)
-			bwl_gen_close(&new);
-	}
-	if (r)
-		return r;
-	switch_to(p, slot, slot, BWL_NEVER_NS);
-	bwl_silence_within(p, every, lease);
-	settle_next_hops(p);
-	r = bwl_grace(p, e);
-	return r ? r : settle(p, e);
+/* With the lock held. */
+static int on_trial(struct bwl_pins *p, struct bwl_err *e)
+{
+	if (bwl_trial_ns(p))
+		return 0;
+	bwl_fail(e, ENOENT, "no policy is waiting to be confirmed");
+	return bwl_hint(e, "its time may have run out: see bwlimit-ctl policy show");
 }
 
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
 {
+	int r;
+
 	if (bwl_only_tightens(p))
 		return bwl_gate_refuse(e, "the policy on trial would stay");
-	return end_pending(p, true, e);
+	r = bwl_pins_lock(p, e);
+	if (!r)
+		r = on_trial(p, e);
+	if (!r)
+		r = bwl_trial_over_error(p, e);
+	if (r)
+		return r;
+	__atomic_store_n(&sched_now(p)->trial_ns, BWL_NEVER_NS, __ATOMIC_SEQ_CST);
+	return settle(p, e);
+}
+
+/* The policy on trial was the first one: again none is in force. */
+static int return_to_none(struct bwl_pins *p, struct bwl_err *e)
+{
+	int r;
+
+	switch_to(p, (struct bwl_sched){ BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS });
+	bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
+	r = bwl_grace(p, e);
+	return r ? r : settle(p, e);
 }
 
 int bwl_rollback(struct bwl_pins *p, struct bwl_err *e)
 {
-	return end_pending(p, false, e);
+	const struct bwl_publish_opts o = { .allowed = true, .of_maps = true, .returns = true };
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
+	int r = bwl_pins_lock(p, e);
+
+	if (!r)
+		r = on_trial(p, e);
+	if (r)
+		return r;
+	if (bwl_slot_before(p) == BWL_NO_SLOT)
+		return return_to_none(p, e);
+	r = bwl_policy_read_slot(p, bwl_slot_before(p), &pol, e);
+	return r ? r : bwl_publish(p, pol, &o, NULL, e);
 }

@@ -24,6 +24,7 @@ struct places {
 	const uint8_t *stays;
 	uint8_t *why; /* by id: 0 not checked yet, otherwise enum why + 1 */
 	bool any_new; /* the policy has new names */
+	bool trial;   /* ids keep their names, because the policy before needs them again */
 	struct bwl_pfxset set;
 };
 
@@ -208,21 +209,26 @@ static int pair_up(struct places *x, const struct bwl_policy *pol, uint32_t *id,
 			f.q = &q->addresses[j];
 			r = bwl_pfxset_overlaps(&x->set, f.q, found_one, &f);
 		}
-		if (f.exact) {
+		rep->inherited += f.exact || h->n > from;
+		if (f.exact && !x->trial) {
 			id[i] = f.exact;
 			stays[f.exact] = 1;
 		}
 		drop_self(h, from, id[i]);
-		rep->inherited += f.exact || h->n > from;
 	}
 	return r;
 }
 
 int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const struct bwl_gen *old,
-		     uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
+		     bool trial, uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
 		     struct bwl_publish_report *rep, struct bwl_err *e)
 {
-	struct places x = { .ids = ids, .old = old, .pol = pol, .stays = stays, .set.twins = true };
+	struct places x = { .ids = ids,
+			    .old = old,
+			    .pol = pol,
+			    .stays = stays,
+			    .trial = trial,
+			    .set.twins = true };
 	struct bwl_pins *p = ids->p;
 	const struct bwl_peer *body;
 	size_t i;

@@ -23,10 +23,10 @@ struct bwl_heirs {
 
 /*
  * Assigns ids to all peers of pol. stays: by id, 1 in pol. A new name with exactly a prefix of a
- * peer that left takes over its id; every other overlap is a pair in ret.
+ * peer that left takes over its id, except for a trial; every other overlap is a pair in ret.
  */
 int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const struct bwl_gen *old,
-		     uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
+		     bool trial, uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
 		     struct bwl_publish_report *rep, struct bwl_err *e);
 void bwl_heirs_done(struct bwl_heirs *h);
 /* The pairs of one peer: *ret_n of them, from the returned one on. */

@@ -35,18 +35,17 @@ static uint64_t shorter(uint64_t a, uint64_t b)
 }
 
 /*
- * During a trial the previous policy may return at any moment: a heartbeat or a lease counts for
- * it, too.
+ * During a trial the policy before may return at any moment: a heartbeat or a lease counts for it,
+ * too.
  */
 static int silence_now(struct bwl_pins *p, struct silence *ret, struct bwl_err *e)
 {
-	const struct bwl_sched *s = &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
-	bool trial = bwl_pending_ns(p, bwl_now_ns()) && s->fallback != BWL_NO_SLOT;
+	uint32_t slot = bwl_slot_before(p);
 	struct silence before = { .always = true };
-	int r = silence_of(p, bwl_active_slot(p, bwl_now_ns()), ret, e);
+	int r = silence_of(p, bwl_active_slot(p), ret, e);
 
-	if (!r && trial)
-		r = silence_of(p, s->fallback, &before, e);
+	if (!r && slot != BWL_NO_SLOT)
+		r = silence_of(p, slot, &before, e);
 	if (r)
 		return r;
 	ret->always = ret->always && before.always;

@@ -16,7 +16,7 @@ int bwl_view_open(const char *dir, bool writable, struct bwl_view *ret, struct b
 	if (r)
 		return r;
 	ret->now_ns = bwl_now_ns();
-	slot = bwl_active_slot(ret->pins, ret->now_ns);
+	slot = bwl_active_slot(ret->pins);
 	if (slot == BWL_NO_SLOT)
 		return 0;
 	r = bwl_gen_open(ret->pins, slot, &ret->gen, e);
@@ -45,7 +45,8 @@ enum bwl_standing bwl_standing(const struct bwl_view *v, uint32_t id, const stru
 		return BWL_STAND_NONE;
 	if (bwl_revoked_since(v->pins, id, body->meta.grant_seq))
 		return BWL_STAND_REVOKED;
-	if (v->now_ns >= body->meta.expiry_ns)
+	if (v->now_ns >= body->meta.expiry_ns ||
+	    (bwl_is_trial_over(v->pins, v->now_ns) && id != v->gen.base->self_id))
 		return BWL_STAND_EXPIRED;
 	return v->now_ns >= bwl_silent_at(v) ? BWL_STAND_SILENT : BWL_STAND_LIVE;
 }

@@ -222,20 +222,44 @@ int bwl_pins_still(const struct bwl_pins *p)
 	return -err;
 }
 
-uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns)
+static const volatile struct bwl_sched *sched_of(const struct bwl_pins *p)
 {
 	const volatile struct bwl_ctl *c = p->ctl;
-	const volatile struct bwl_sched *s = &c->sched[c->active % BWL_SCHEDS];
 
-	return now_ns >= s->return_ns ? s->fallback : s->slot;
+	return &c->sched[c->active % BWL_SCHEDS];
+}
+
+uint32_t bwl_active_slot(const struct bwl_pins *p)
+{
+	return sched_of(p)->slot;
+}
+
+uint32_t bwl_slot_before(const struct bwl_pins *p)
+{
+	const volatile struct bwl_sched *s = sched_of(p);
+
+	return s->trial_ns == BWL_NEVER_NS ? BWL_NO_SLOT : s->before;
+}
+
+uint64_t bwl_trial_ns(const struct bwl_pins *p)
+{
+	uint64_t at = sched_of(p)->trial_ns;
+
+	return at == BWL_NEVER_NS ? 0 : at;
 }
 
 uint64_t bwl_pending_ns(const struct bwl_pins *p, uint64_t now_ns)
 {
-	const volatile struct bwl_ctl *c = p->ctl;
-	uint64_t at = c->sched[c->active % BWL_SCHEDS].return_ns;
+	uint64_t at = bwl_trial_ns(p);
 
-	return at != BWL_NEVER_NS && now_ns < at ? at : 0;
+	return now_ns < at ? at : 0;
+}
+
+bool bwl_is_trial_over(const struct bwl_pins *p, uint64_t now_ns)
+{
+	uint64_t at = bwl_trial_ns(p);
+
+	return at && now_ns >= at;
 }
 
 int bwl_grace(struct bwl_pins *p, struct bwl_err *e)

@@ -232,8 +232,8 @@ static int by_address(const void *a, const void *b)
 	return memcmp(x->addr, y->addr, 16) ? memcmp(x->addr, y->addr, 16) : x->len - y->len;
 }
 
-int bwl_policy_read_as(struct bwl_pins *p, uint32_t id, const struct bwl_peer *body,
-		       struct bwl_policy **ret, struct bwl_err *e)
+static int read_slot(struct bwl_pins *p, uint32_t slot, uint32_t id, const struct bwl_peer *body,
+		     struct bwl_policy **ret, struct bwl_err *e)
 {
 	struct bwl_policy *pol;
 	struct collect c;
@@ -242,7 +242,7 @@ int bwl_policy_read_as(struct bwl_pins *p, uint32_t id, const struct bwl_peer *b
 	size_t j;
 	int r;
 
-	r = bwl_gen_open(p, bwl_active_slot(p, bwl_now_ns()), &g, e);
+	r = bwl_gen_open(p, slot, &g, e);
 	if (r)
 		return r;
 	pol = bwl_policy_new();
@@ -292,7 +292,19 @@ int bwl_policy_read_as(struct bwl_pins *p, uint32_t id, const struct bwl_peer *b
 	return 0;
 }
 
+int bwl_policy_read_as(struct bwl_pins *p, uint32_t id, const struct bwl_peer *body,
+		       struct bwl_policy **ret, struct bwl_err *e)
+{
+	return read_slot(p, bwl_active_slot(p), id, body, ret, e);
+}
+
 int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err *e)
 {
-	return bwl_policy_read_as(p, 0, NULL, ret, e);
+	return read_slot(p, bwl_active_slot(p), 0, NULL, ret, e);
+}
+
+int bwl_policy_read_slot(struct bwl_pins *p, uint32_t slot, struct bwl_policy **ret,
+			 struct bwl_err *e)
+{
+	return read_slot(p, slot, 0, NULL, ret, e);
 }

@@ -46,7 +46,7 @@ static int fill(const char *dir, const char *peer, unsigned port, const char *sp
 		.generation = v.pins->ctl->generation,
 		.edits = v.pins->ctl->edits,
 		.id = bwl_peer_id(v.pins, &v.gen, peer),
-		.slot = (__u16)bwl_active_slot(v.pins, v.now_ns),
+		.slot = (__u16)bwl_active_slot(v.pins),
 		.port = (__u16)port,
 	};
 	bwl_view_close(&v);

@@ -94,7 +94,7 @@ static int watch(const char *device)
 	if (!r)
 		r = bwl_pins_open(NULL, false, &w.pins, &e);
 	if (!r)
-		r = bwl_gen_open(w.pins, bwl_active_slot(w.pins, bwl_now_ns()), &g, &e);
+		r = bwl_gen_open(w.pins, bwl_active_slot(w.pins), &g, &e);
 	if (!r)
 		bwl_limit_each(w.pins, &g, add, &w);
 	while (!r) {

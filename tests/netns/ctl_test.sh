@@ -340,10 +340,15 @@ check "at once" one_of_two "$B"
 check "an edit meanwhile is refused" exits 1 peer add d9 10.109.0.0/24 path clear via $LAB_VIA4
 check "and says what to do" says 'policy confirm'
 check "a revocation meanwhile is not" exits 0 revoke d2
-back() { one_of_two "$A"; }
-check "without confirmation the data plane goes back by itself" lab_wait_for 60 back
-check "and never undoes a revocation" is revoked state peer show d2
+over() { [[ $(get returns_in_s policy show) == -* ]]; }
+check "without confirmation its time runs out" lab_wait_for 60 over
+check "its grants have ended then, without a daemon" is expired state peer show d1
 check "confirming too late fails" exits 1 policy confirm
+check "and says what to do" says 'policy rollback'
+check "an edit is refused" exits 1 peer set d1 rate 1mbit
+check "rollback goes back, too late or not" exits 0 policy rollback
+check "to the old policy" one_of_two "$A"
+check "which undoes no revocation" is revoked state peer show d2
 quiet policy apply "$B" --confirm 600s
 check "rollback goes back now" exits 0 policy rollback
 check "to the old policy" one_of_two "$A"

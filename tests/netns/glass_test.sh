@@ -61,8 +61,14 @@ LIFE=15s sign "$LAB_TMP/wide.yaml" brief alice,bob 6 --break-glass --opens d2
 check "one that is short" eval 'break_glass "$LAB_TMP/brief" >/dev/null'
 check "is in force" rate_is d1 50000
 check "with what it opens" lab_wait_for 5 is_open 2
-check "and ends by itself" lab_wait_for 60 rate_is d1 5000
-check "what it opened is closed then" lab_wait_for 30 is_closed 2
+check "and ends by itself" lab_wait_for 60 is_closed 1
+check "with what it opened" is_closed 2
+agent
+check "bwlimitd brings the policy before" lab_wait_for 60 rate_is d1 5000
+check "and says so" lab_wait_for 30 said policy 'not confirmed in time: the policy before is in force again'
+check "what the glass opened stays closed" is_closed 2
+check "what was open before is open" lab_wait_for 30 is_open 1
+no_agent
 
 # --- a grant, after the heartbeat has ended: there is no beat
 policy 5mbit 2s 'lease: 1h' >"$FILE"

@@ -25,8 +25,7 @@ static void ten_packets_charge(uint64_t *ret_grant, uint64_t *ret_node)
 	struct bwl_gen g;
 	int i;
 
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
-			 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &g, NULL), 0);
 	node = &rig->pins->state[g.base->node.volume.state];
 	bwl_gen_close(&g);
 	grant = &rig->pins->state[bwl_grant_state(id_of("a"))];

@@ -113,8 +113,7 @@ static struct bwl_left left_of(const char *name)
 	struct bwl_left left;
 	struct bwl_gen g;
 
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
-			 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &g, NULL), 0);
 	bwl_limit_left(rig->pins, &g.peer[*bwl_body_of(&rig->pins->gate[id], g.slot)].grant.rate,
 		       &g.peer[*bwl_body_of(&rig->pins->gate[id], g.slot)].grant.volume, 2 * id,
 		       rig_now(), &left);
@@ -488,8 +487,7 @@ static void an_account_that_a_killed_writer_holds_full_is_not_written_as_spent(v
 	(void)state;
 	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 200mb } }\n");
 	rig_advance(RIG_SECOND);
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
-			 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &g, NULL), 0);
 	id = bwl_peer_id(rig->pins, &g, "x");
 	bwl_gen_close(&g);
 	used = (uint64_t *)&rig->pins->state[2 * id].used_bytes;

@@ -74,8 +74,7 @@ static void each_limit_has_a_release_of_its_own(void **state)
 		      1) "zone: z, grant: { volume: 5mb }, classes: { other: { volume: 5mb } } }\n");
 	rig_advance(RIG_SECOND);
 	id = id_of("x");
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
-			 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &g, NULL), 0);
 	zone = g.base->zone[1].limit.volume.state;
 	class_ = g.sub[1].volume.state;
 	port = g.base->port[RIG_H0].limit.volume.state;

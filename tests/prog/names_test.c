@@ -27,8 +27,7 @@ static uint32_t draw(uint32_t below)
 
 static void in_force(struct bwl_gen *g)
 {
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), g, NULL),
-			 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), g, NULL), 0);
 }
 
 /* The owner of a name, by a search through all of them. */

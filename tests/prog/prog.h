@@ -112,8 +112,7 @@ static inline uint32_t id_of(const char *name)
 	struct bwl_gen g;
 	uint32_t id;
 
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
-			 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &g, NULL), 0);
 	id = bwl_peer_id(rig->pins, &g, name);
 	bwl_gen_close(&g);
 	assert_int_not_equal(id, 0);

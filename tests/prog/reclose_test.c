@@ -20,7 +20,7 @@ static bool is_open(struct bwl_pins *p, const char *name)
 	uint32_t id;
 	bool open;
 
-	assert_int_equal(bwl_gen_open(p, bwl_active_slot(p, rig_now()), &g, NULL), 0);
+	assert_int_equal(bwl_gen_open(p, bwl_active_slot(p), &g, NULL), 0);
 	id = bwl_peer_id(p, &g, name);
 	assert_int_not_equal(id, 0);
 	open = !bwl_is_revoked(p, &g, id);

@@ -145,32 +145,6 @@ static void names_keep_their_ids(void **state)
 	assert_true(rig->pins->state[2 * a].used_bytes > 0);
 }
 
-/* An id has one name; in a trial one of the two policies would show the other's. */
-static void a_renamed_account_is_not_tried_with_confirm(void **state)
-{
-	const struct bwl_publish_opts o = { .confirm_ns = RIG_SECOND };
-	const char *a = HEAD "peers:\n" DEST("before", 1) "grant: { rate: 1gbit, volume: 1gb } }\n";
-	const char *b = HEAD "peers:\n" DEST("after", 1) "grant: { rate: 1gbit, volume: 1gb } }\n";
-	struct bwl_policy *pol;
-	struct bwl_err e = { 0 };
-
-	(void)state;
-	rig_policy(rig, a);
-	rig_advance(RIG_SECOND);
-	assert_string_equal(host(TO(1) "udp"), "pass");
-	assert_int_equal(rig_try_policy(rig, b, &o, NULL, &e), -EINVAL);
-	assert_string_equal(host(TO(1) "udp"), "pass");
-	pol = read_back(rig->pins);
-	assert_string_equal(pol->peers[0].name, "before");
-	bwl_policy_free(pol);
-	rig_policy(rig, b);
-	pol = read_back(rig->pins);
-	assert_string_equal(pol->peers[0].name, "after");
-	bwl_policy_free(pol);
-	assert_int_equal(bwl_revoke(rig->pins, "after", &e), 0);
-	assert_string_equal(host(TO(1) "udp"), "revoked");
-}
-
 /* n peers; each with `extra` in its text, where %u is the peer's number. */
 static char *many(unsigned n, const char *extra)
 {
@@ -502,7 +476,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(what_is_read_back_is_what_was_written),
 		RIG_TEST(names_keep_their_ids),
-		RIG_TEST(a_renamed_account_is_not_tried_with_confirm),
 		RIG_TEST(too_much_is_refused_and_changes_nothing),
 		RIG_TEST(two_writers_take_turns),
 		RIG_TEST(a_kill_at_any_moment_leaves_the_old_policy_or_the_new),

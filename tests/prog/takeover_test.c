@@ -275,31 +275,6 @@ static void what_was_open_within_or_around_a_revoked_prefix_stays_open(void **st
 	assert_string_equal(host(TO6("fd00:1::1")), "pass");
 }
 
-static void a_place_that_is_taken_is_not_tried_with_confirm(void **state)
-{
-	const struct bwl_publish_opts o = { .confirm_ns = 10 * RIG_SECOND };
-	struct bwl_err e = { 0 };
-
-	(void)state;
-	spend_one("volume: 6400b");
-	assert_int_equal(
-		rig_try_policy(rig,
-			       HEAD "peers:\n" PEER(
-				       "low",
-				       "10.1.0.0/25") "grant: { rate: 1gbit, volume: 6400b } }\n",
-			       &o, NULL, &e),
-		-EINVAL);
-	assert_string_equal(host(TO("10.1.0.1")), "peer-volume");
-	apply(HEAD "zones: { z: { volume: 6400b } }\npeers:\n" PEER(
-		"m", "10.2.0.1") "zone: z, grant: { rate: 1gbit } }\n");
-	assert_int_equal(rig_try_policy(rig,
-					HEAD "zones: { y: { volume: 6400b } }\npeers:\n" PEER(
-						"m",
-						"10.2.0.1") "zone: y, grant: { rate: 1gbit } }\n",
-					&o, NULL, &e),
-			 -EINVAL);
-}
-
 static void a_zone_of_another_name_takes_what_was_spent(void **state)
 {
 #define ZONES(z) HEAD "zones: { " z " }\npeers:\n"
@@ -442,7 +417,6 @@ int main(void)
 		RIG_TEST(a_revoked_prefix_stays_revoked_in_however_many_steps_it_changes_hands),
 		RIG_TEST(a_revoked_name_stays_revoked_when_another_took_its_prefix),
 		RIG_TEST(what_was_open_within_or_around_a_revoked_prefix_stays_open),
-		RIG_TEST(a_place_that_is_taken_is_not_tried_with_confirm),
 		RIG_TEST(a_zone_of_another_name_takes_what_was_spent),
 		RIG_TEST(a_host_port_of_another_name_takes_what_was_spent),
 		cmocka_unit_test_setup_teardown(a_volume_that_comes_later_starts_spent_as_well,

@@ -193,8 +193,7 @@ static uint64_t stopped(const char *name)
 	struct bwl_gen g;
 	uint32_t id;
 
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
-			 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &g, NULL), 0);
 	id = bwl_peer_id(rig->pins, &g, name);
 	bwl_gen_close(&g);
 	assert_int_not_equal(id, 0);
@@ -254,6 +253,29 @@ static void a_self_that_is_to_be_encrypted_is_refused_at_the_gate(void **state)
 	rig_advance(RIG_SECOND);
 	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.7 udp"), "no-sa");
 	assert_string_equal(uplink("eth ip4 src=192.0.2.7 dst=192.0.2.2 udp"), "no-sa");
+}
+
+/* The policy before must still come from the controller, and IKE must go on. */
+static void the_end_of_a_trial_ends_grants_but_not_self(void **state)
+{
+	const struct bwl_publish_opts o = { .confirm_ns = RIG_SECOND };
+	struct bwl_err e = { 0 };
+	char text[2000];
+
+	(void)state;
+	policy("bgp");
+	snprintf(text, sizeof(text), POLICY SELF, "bgp");
+	assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), 0);
+	rig_advance(RIG_SECOND - 1);
+	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.7 udp"), "pass-self");
+	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.1.0.1 udp"), "pass");
+	rig_advance(1);
+	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.1.0.1 udp"), "expired");
+	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.7 udp"), "pass-self");
+	assert_string_equal(uplink("eth ip4 src=192.0.2.7 dst=192.0.2.2 udp"), "pass-self");
+	assert_string_equal(
+		uplink("eth ip4 src=192.0.2.1 dst=192.0.2.2 tcp sport=40000 dport=179 flags=2"),
+		"pass-control");
 }
 
 static void the_dpus_own_traffic_needs_the_grant_self(void **state)
@@ -361,6 +383,7 @@ int main(void)
 		RIG_TEST(what_the_last_gate_stops_is_counted_to_whom_it_was_for),
 		RIG_TEST(control_from_the_network_reaches_no_other_socket),
 		RIG_TEST(a_self_that_is_to_be_encrypted_is_refused_at_the_gate),
+		RIG_TEST(the_end_of_a_trial_ends_grants_but_not_self),
 		RIG_TEST(the_dpus_own_traffic_needs_the_grant_self),
 		RIG_TEST(frames_and_bytes_are_counted_as_seen_and_as_charged),
 		RIG_TEST(events_say_what_happened),

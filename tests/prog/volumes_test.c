@@ -87,31 +87,6 @@ static void another_kind_of_volume_after_a_time_away_keeps_what_is_spent(void **
 	}
 }
 
-/* On the way back nothing would carry over what has passed meanwhile. */
-static void another_kind_of_volume_is_not_tried_with_confirm(void **state)
-{
-	static const char *const volume[] = { "6400b", "6400b per 1h", "6400b" };
-	const struct bwl_publish_opts o = { .confirm_ns = 10 * RIG_SECOND };
-	char text[600];
-	struct bwl_err e = { 0 };
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < 3; i++) {
-		snprintf(text, sizeof(text),
-			 HEAD "peers:\n" DEST("kind", 1) "grant: { rate: 1gbit, volume: %s } }\n",
-			 volume[i]);
-		if (i)
-			assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), -EINVAL);
-		rig_policy(rig, text);
-		rig_advance(RIG_SECOND);
-		assert_int_equal(drain(TO(1) "udp"), i ? 0 : 100);
-		/* Another window of the same kind is accepted. */
-		assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), 0);
-		assert_int_equal(bwl_rollback(rig->pins, &e), 0);
-	}
-}
-
 static void many_changes_of_a_window_without_a_packet_refill_nothing(void **state)
 {
 	struct bwl_change c = { .set = BWL_SET_VOLUME,
@@ -274,8 +249,7 @@ static void check_in_force(bool all, unsigned classes_of_free)
 	assert_true(bwl_policy_peer(pol, "some")->class_[BWL_C_SSH].present);
 	assert_int_equal(bwl_policy_digest(pol, digest), 0);
 	bwl_policy_free(pol);
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
-			 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &g, NULL), 0);
 	assert_memory_equal(digest, g.base->digest, 32);
 	assert_int_equal(__builtin_popcount(
 				 bwl_body(rig->pins, &g, id_of("free"))->meta.class_mask),
@@ -361,7 +335,6 @@ int main(void)
 		RIG_TEST(nothing_an_operator_does_adds_volume),
 		RIG_TEST(another_kind_of_volume_keeps_what_is_spent),
 		RIG_TEST(another_kind_of_volume_after_a_time_away_keeps_what_is_spent),
-		RIG_TEST(another_kind_of_volume_is_not_tried_with_confirm),
 		RIG_TEST(many_changes_of_a_window_without_a_packet_refill_nothing),
 		RIG_TEST(what_left_with_a_window_is_forgotten_once_it_has_passed),
 		cmocka_unit_test_setup_teardown(the_first_policys_volumes_start_spent, setup_spent,

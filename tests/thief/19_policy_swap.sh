@@ -32,8 +32,14 @@ sed 's/rate: 1mbit/rate: 900kbit/' "$LAB_TMP/policy.yaml" >"$LAB_TMP/trial"
 in_force() { ctl --json policy show | jq -r .digest; }
 before=$(in_force)
 is_back() { [[ $(in_force) == "$before" ]]; }
-ctl policy apply "$LAB_TMP/trial" --confirm 3s --yes >/dev/null 2>&1 || nok "apply --confirm"
-[[ -n ${THIEF_OPEN:-} ]] || check "it reverts" lab_wait_for 180 is_back
+is_over() { [[ $(ctl --json policy show | jq '.returns_in_s < 0') == true ]]; }
+for END in in-time late; do
+	ctl policy apply "$LAB_TMP/trial" --confirm 3s --yes >/dev/null 2>&1 || nok "apply --confirm"
+	[[ -z ${THIEF_OPEN:-} ]] || continue
+	[[ $END == in-time ]] || check "its time runs out" lab_wait_for 180 is_over
+	ctl policy rollback >/dev/null 2>&1
+	check "the policy before returns, $END" is_back
+done
 comes d2 && used=$((used + 1))
 check "control: the thief sends until the last swap" kill -0 "$THIEF"
 steal_stop

@@ -166,15 +166,18 @@ for N in 1 2 '' 3 '' 4; do
 	comes d1 && used=$((used + 1))
 done
 thief_peers | sed 's/rate: 3mbit/rate: 2mbit/' | lab_policy_head >"$LAB_TMP/trial"
-# It goes on while another policy comes on trial, and goes again by itself. How soon is not asked: the answer names what came.
+# It goes on while another policy comes on trial, whose time runs out, and goes. How soon is not asked: the answer names what came.
 in_force() { ctl --json policy show | jq -r .digest; }
 before=$(in_force)
 is_back() { [[ $(in_force) == "$before" ]]; }
+is_over() { [[ $(ctl --json policy show | jq '.returns_in_s < 0') == true ]]; }
 ctl --json policy apply "$LAB_TMP/trial" --confirm 5s --yes >"$LAB_TMP/tried" 2>/dev/null || nok "apply --confirm"
 if [[ -z ${THIEF_OPEN:-} ]]; then
 	check "a policy is on trial" \
 		test "$(jq --arg before "$before" '.confirm_within_s == 5 and .digest != $before' "$LAB_TMP/tried")" = true
-	check "which goes again by itself" lab_wait_for 180 is_back
+	check "whose time runs out" lab_wait_for 180 is_over
+	ctl policy rollback >/dev/null 2>&1
+	check "and which goes again" is_back
 	comes d1 && used=$((used + 1)) # and after it
 fi
 steal_stop

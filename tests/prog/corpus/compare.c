@@ -260,7 +260,7 @@ static void use(struct corpus *c, const char *yaml, bool everyone)
 	if (bwl_publish(c->rig->pins, pol, NULL, NULL, &e))
 		rig_die("%s", e.text);
 	bwl_policy_free(pol);
-	if (bwl_gen_open(c->rig->pins, bwl_active_slot(c->rig->pins, rig_now()), &c->gen, &e))
+	if (bwl_gen_open(c->rig->pins, bwl_active_slot(c->rig->pins), &c->gen, &e))
 		rig_die("%s", e.text);
 	allow_sources(c);
 }

@@ -8,15 +8,9 @@
 
 /* The entries that g needs; free *ret. ifindex 0: a peer's DPU to which no route leads. */
 size_t bwl_next_hops(const struct bwl_pins *p, const struct bwl_gen *g, struct bwl_fixed_hop **ret);
-/*
- * The same for the policy in force at now_ns and for the one that it returns to by itself (policy
- * apply --confirm): both stay.
- */
-int bwl_next_hops_held(struct bwl_pins *p, uint64_t now_ns, struct bwl_fixed_hop **ret,
-		       size_t *ret_n, struct bwl_err *e);
-/* The first entry of the list that changes a next hop which g, in force, uses; NULL: none. */
-const struct bwl_fixed_hop *bwl_next_hops_moved(const struct bwl_pins *p, const struct bwl_gen *g,
-						const struct bwl_fixed_hop *list, size_t n);
+/* The same for the policy in force; an empty list if there is none. */
+int bwl_next_hops_in_force(struct bwl_pins *p, struct bwl_fixed_hop **ret, size_t *ret_n,
+			   struct bwl_err *e);
 /* Puts all entries with an ifindex into the table. 0, or the first error. */
 int bwl_next_hops_fix(const struct bwl_fixed_hop *list, size_t n, struct bwl_err *e);
 /* Removes entries that bwlimit made before and that are not in the list. */

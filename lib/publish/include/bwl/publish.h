@@ -10,12 +10,13 @@
 #include <bwl/tables.h>
 
 struct bwl_publish_opts {
-	uint64_t confirm_ns; /* 0: permanent; otherwise it is undone unless confirmed in time */
+	uint64_t confirm_ns; /* 0: permanent; otherwise its grants end unless confirmed in time */
 	bool fresh_volume;   /* volumes with an unknown past start unspent */
 	bool allowed;        /* it may widen: enough people signed it (bwl_gate_fn) */
 	bool of_maps;        /* read from the maps and edited: what only a file contains is as it
 			      * was */
 	bool breaks_glass;   /* with confirm_ns: it cannot be confirmed and ends by itself */
+	bool returns;        /* it is the policy before one on trial (bwl_rollback()) */
 	/* Peers that it opens although they are revoked; this ends with it, too. */
 	const char *const *opens;
 	size_t nopens;
@@ -38,8 +39,8 @@ bool bwl_report_from(const json_t *o, struct bwl_publish_report *ret);
 int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
 		struct bwl_publish_report *ret, struct bwl_err *e);
 /*
- * Ends a pending --confirm and keeps the new policy. -ENOENT: nothing is pending. -EPERM: the tray
- * is enrolled, and the policy on trial ends by itself.
+ * Ends a trial (confirm_ns) and keeps its policy. -ENOENT: there is none. -EBUSY: its time has run
+ * out. -EPERM: the tray is enrolled, and the policy on trial ends by itself.
  */
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e);
 /*
@@ -47,8 +48,13 @@ int bwl_confirm(struct bwl_pins *p, struct bwl_err *e);
  * that is alive.
  */
 int bwl_settle_held(const char *pin_dir, struct bwl_err *e);
-/* Ends a pending --confirm early and returns to the old policy. */
+/*
+ * Ends a trial, before or after its time has run out, by applying the policy before again. If it is
+ * killed: the trial goes on to its end, or its grants stay ended. -ENOENT: no trial.
+ */
 int bwl_rollback(struct bwl_pins *p, struct bwl_err *e);
+/* -EBUSY, with the next step, if a trial has ended and nobody has applied the policy before yet. */
+int bwl_trial_over_error(const struct bwl_pins *p, struct bwl_err *e);
 
 /* A change to one peer's grant; fields not in `set` stay as they are. */
 enum bwl_change_bits {
@@ -97,7 +103,14 @@ int bwl_gate_refuse(struct bwl_err *e, const char *what);
 int bwl_gate_ask_peer(struct bwl_pins *p, uint32_t id, const struct bwl_peer *body,
 		      struct bwl_err *e);
 
-/* One store. ret_seq: the revocation number. name NULL: every peer. */
+/*
+ * Closes the peer; name NULL: every peer. First one store, without the lock; then who has prefixes
+ * that the name had when it left the policy, or gets back after a trial: with a warning each, or by
+ * `also`. -ENOENT: no such name.
+ */
 int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e);
+typedef void (*bwl_revoked_fn)(void *arg, const char *name);
+int bwl_revoke_also(struct bwl_pins *p, const char *name, bwl_revoked_fn also, void *arg,
+		    struct bwl_err *e);
 
 #endif

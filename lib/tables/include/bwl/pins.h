@@ -121,9 +121,15 @@ const char *bwl_carried_by_name(unsigned carried_by);
 const char *bwl_carried_by_text(unsigned carried_by);
 
 /* The generation in force: a slot, or BWL_NO_SLOT. */
-uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns);
-/* The deadline if a generation waits for `policy confirm`, otherwise 0. */
+uint32_t bwl_active_slot(const struct bwl_pins *p);
+/* The slot that keeps the policy before one on trial (maps/ctl.h); BWL_NO_SLOT: none. */
+uint32_t bwl_slot_before(const struct bwl_pins *p);
+/* When the trial of the policy in force ends or has ended, CLOCK_BOOTTIME; 0: not on trial. */
+uint64_t bwl_trial_ns(const struct bwl_pins *p);
+/* The same while it waits for `policy confirm`; otherwise 0. */
 uint64_t bwl_pending_ns(const struct bwl_pins *p, uint64_t now_ns);
+/* A trial has ended, so grants are at their floors, until the policy before is applied again. */
+bool bwl_is_trial_over(const struct bwl_pins *p, uint64_t now_ns);
 /*
  * Waits until no packet uses its earlier look-ups (an update of an array of maps ends in
  * synchronize_rcu(), kernel >= 4.15).

@@ -11,6 +11,9 @@ int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err 
 /* The same, as if peer id had this body: the result of an edit. */
 int bwl_policy_read_as(struct bwl_pins *p, uint32_t id, const struct bwl_peer *body,
 		       struct bwl_policy **ret, struct bwl_err *e);
+/* The policy of a slot (bwl_slot_before()). */
+int bwl_policy_read_slot(struct bwl_pins *p, uint32_t slot, struct bwl_policy **ret,
+			 struct bwl_err *e);
 
 /* Does a writer hold volumes full now, or did it when it was killed? */
 bool bwl_is_held(const struct bwl_pins *p);
