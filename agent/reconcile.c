@@ -375,8 +375,11 @@ static int look(struct reconcile *r)
 
 static int on_minute(sd_event_source *s, uint64_t us, void *arg)
 {
+	struct reconcile *r = arg;
+
 	(void)us;
-	look(arg);
+	look(r);
+	bwl_past_mark(r->a->pins);
 	return agent_again(s, EVERY_US);
 }
 

@@ -96,7 +96,20 @@ enum bwl_state_flags {
 };
 
 /*
- * bwl_window_v1: BPF writes; user space as in bwl_state_v1, and the last two fields.
+ * What a window has forgotten, so that a longer one that comes later can count it: what left it
+ * within the last keep_ns is in bwl_past_sum(), and nothing older than twice that if bwlimitd marks
+ * the count (bwl_past_mark()).
+ */
+struct bwl_past {
+	__u64 bytes;   /* BPF writes: all that ever left the window */
+	__u64 keep_ns; /* user space writes, as the rest: the longest window the limit has had */
+	/* [0]: the later of two times, and `bytes` then; CLOCK_BOOTTIME */
+	__u64 mark_ns[2], mark_bytes[2];
+};
+BWL_ASSERT_SIZE(struct bwl_past, 48);
+
+/*
+ * bwl_window_v1: BPF writes; user space as in bwl_state_v1, and slice_ns and left_ns.
  * turn: bit 63 lock, bits 56..62 epoch, bits 0..55 index of the newest slice. The total counts the
  * bytes of the 12 newest slices, so any interval of 11 slices is within it.
  */
@@ -104,10 +117,11 @@ struct bwl_window {
 	__u64 turn;
 	__u64 total_bytes;
 	__u64 slice_bytes[BWL_SLICES_KEPT];
-	__u64 slice_ns; /* user space writes: the last value in force */
-	__u64 left_ns;  /* user space writes: since when not in force; 0: in force */
+	__u64 slice_ns;       /* user space writes: the last value in force */
+	__u64 left_ns;        /* user space writes: since when not in force; 0: in force */
+	struct bwl_past past; /* since layout 8 */
 };
-BWL_ASSERT_SIZE(struct bwl_window, 128);
+BWL_ASSERT_SIZE(struct bwl_window, 176);
 #define BWL_TURN_LOCK (1ULL << 63)
 #define BWL_TURN_EPOCH_SHIFT 56
 #define BWL_TURN_SLICE_MASK ((1ULL << BWL_TURN_EPOCH_SHIFT) - 1)

@@ -123,7 +123,9 @@
  * have it. The last one is this tree's (asserted by a test). A number is never reused, and a
  * released row never changes. 1 to 6 were layouts before 0.3.0, from which no upgrade leads here.
  */
-#define BWL_LAYOUTS(X) X(7, 0x6dde7458f1a871e6ULL, "0.3.0, 0.4.0")
+#define BWL_LAYOUTS(X)                                                                             \
+	X(7, 0x6dde7458f1a871e6ULL, "0.3.0")                                                       \
+	X(8, 0x2e2ef149c2a92956ULL, "0.4.0")
 
 /* Those before 0.3.0, to say what to do. */
 #define BWL_LAYOUTS_GONE                                                                           \
@@ -132,11 +134,11 @@
 
 /*
  * Earlier shapes of maps: name, the last layout with that shape, bytes per value, entries (as
- * above, 0 for inner maps). An entry is copied to the entry of the same key, as much as fits, and
- * the rest is zero. So append fields, and keep the meaning of indices. If a map changed several
- * times, the earliest shape comes first. None so far.
+ * above; 0: as the list says now, and for inner maps). An entry is copied to the entry of the same
+ * key, as much as fits, and the rest is zero. So append fields, and keep the meaning of indices. If
+ * a map changed several times, the earliest shape comes first.
  */
-#define BWL_MAPS_BEFORE(X)
+#define BWL_MAPS_BEFORE(X) X(window, 7, 128, 0)
 
 /* Map types for the list's kinds. */
 #define BWL_TYPE_SCHEMA BPF_MAP_TYPE_ARRAY

@@ -35,10 +35,12 @@ static __always_inline void bwl_window_empty(struct bwl_window *w, __u64 turn, _
 		if (rescale || now - was + back >= BWL_SLICES_KEPT)
 			freed += bwl_swap(&w->slice_bytes[i], 0);
 	}
-	if (rescale)
+	if (rescale) {
 		bwl_add(&w->slice_bytes[bwl_bound(now % BWL_SLICES_KEPT, BWL_SLICES_KEPT)], freed);
-	else
-		bwl_add(&w->total_bytes, -freed);
+		return;
+	}
+	bwl_add(&w->past.bytes, freed);
+	bwl_add(&w->total_bytes, -freed);
 }
 
 /* The turn word for this slice; a smaller one: an earlier slice, or another epoch. */

@@ -15,6 +15,13 @@ static uint32_t other_epoch(const struct bwl_window *w, uint32_t in_force)
 	return epoch == turn_epoch(w) ? (epoch + 1) & 0x7f : epoch;
 }
 
+/* What a shorter window forgets is kept for as long as the longest one would have counted it. */
+static void keep_past(struct bwl_past *past, uint64_t slice_ns)
+{
+	if (past->keep_ns < slice_ns * BWL_SLICES_KEPT)
+		__atomic_store_n(&past->keep_ns, slice_ns * BWL_SLICES_KEPT, __ATOMIC_SEQ_CST);
+}
+
 static int build_window(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t state,
 			const struct bwl_volume *before, struct bwl_volume *v, bool *ret_new,
 			struct bwl_err *e)
@@ -27,6 +34,8 @@ static int build_window(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t
 	if (r)
 		return r;
 	w = &ids->p->window[v->window];
+	keep_past(&w->past, before ? before->slice_ns : w->slice_ns);
+	keep_past(&w->past, v->slice_ns);
 	if (before && before->slice_ns)
 		v->epoch = before->slice_ns == v->slice_ns ? before->epoch
 							   : other_epoch(w, before->epoch);

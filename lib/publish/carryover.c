@@ -43,11 +43,23 @@ static uint64_t max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static uint64_t windowed(const struct bwl_ids *ids, uint32_t state)
+/*
+ * Bytes of its window for a volume whose slices have this length; slice_ns 0: a total. A longer one
+ * counts what the shorter one has forgotten.
+ */
+static uint64_t windowed(const struct bwl_ids *ids, uint32_t state, uint64_t slice_ns)
 {
 	uint32_t w = ids->window_of[state];
+	const struct bwl_window *x;
+	uint64_t bytes;
 
-	return w ? __atomic_load_n(&ids->p->window[w - 1].total_bytes, __ATOMIC_SEQ_CST) : 0;
+	if (!w)
+		return 0;
+	x = &ids->p->window[w - 1];
+	bytes = __atomic_load_n(&x->total_bytes, __ATOMIC_SEQ_CST);
+	if (!slice_ns || slice_ns > x->slice_ns)
+		bytes += bwl_past_sum(&x->past, bwl_now_ns());
+	return bytes;
 }
 
 static uint64_t total(const struct bwl_ids *ids, uint32_t state)
@@ -55,9 +67,9 @@ static uint64_t total(const struct bwl_ids *ids, uint32_t state)
 	return __atomic_load_n(&ids->p->state[state].used_bytes, __ATOMIC_SEQ_CST);
 }
 
-uint64_t bwl_carryover_account(const struct bwl_ids *ids, uint32_t state)
+static uint64_t account(const struct bwl_ids *ids, uint32_t state, uint64_t slice_ns)
 {
-	return max(total(ids, state), windowed(ids, state));
+	return max(total(ids, state), windowed(ids, state, slice_ns));
 }
 
 int bwl_carryover_add(struct bwl_carryover *c, const struct bwl_volume *v,
@@ -65,6 +77,8 @@ int bwl_carryover_add(struct bwl_carryover *c, const struct bwl_volume *v,
 {
 	bool counted = before && before->spendable_bytes != BWL_VOLUME_NONE;
 	bool same = counted && !before->slice_ns == !v->slice_ns;
+	/* It will count what it has forgotten so far. */
+	bool longer = same && v->slice_ns > before->slice_ns;
 	struct bwl_carryover_item *item;
 	uint32_t n = c->nfrom - c->pending, *volume;
 
@@ -75,7 +89,7 @@ int bwl_carryover_add(struct bwl_carryover *c, const struct bwl_volume *v,
 		c->volume = volume;
 		c->volume[c->nvolumes++] = v->state;
 	}
-	if (v->spendable_bytes == BWL_VOLUME_NONE || (same && !n)) {
+	if (v->spendable_bytes == BWL_VOLUME_NONE || (same && !n && !longer)) {
 		bwl_carryover_drop(c);
 		return 0;
 	}
@@ -85,11 +99,11 @@ int bwl_carryover_add(struct bwl_carryover *c, const struct bwl_volume *v,
 	c->item = item;
 	item += c->nitems++;
 	*item = (struct bwl_carryover_item){
-		.v = *v, .from = c->pending, .nfrom = n, .in_force = same
+		.v = *v, .from = c->pending, .nfrom = n, .in_force = same, .longer = longer
 	};
 	c->pending = c->nfrom;
 	item->unknown = !counted && !seen && !n && !c->fresh &&
-			!bwl_carryover_account(c->ids, v->state);
+			!account(c->ids, v->state, v->slice_ns);
 	c->unknown += item->unknown;
 	return 0;
 }
@@ -100,7 +114,7 @@ static uint64_t taken_over(const struct bwl_carryover *c, const struct bwl_carry
 	uint32_t i;
 
 	for (i = 0; i < x->nfrom; i++)
-		sum = max(sum, bwl_carryover_account(c->ids, c->from[x->from + i]));
+		sum = max(sum, account(c->ids, c->from[x->from + i], x->v.slice_ns));
 	return sum;
 }
 
@@ -129,20 +143,35 @@ static void note_accounts(struct bwl_carryover *c, uint64_t now_ns)
 	for (uint32_t i = 0; i < c->nitems; i++) {
 		struct bwl_carryover_item *x = &c->item[i];
 
+		if (x->longer)
+			x->own = bwl_past_take(&c->ids->p->window[x->v.window].past);
 		if (x->in_force)
 			continue;
-		x->own = x->v.slice_ns ? windowed(c->ids, x->v.state) : total(c->ids, x->v.state);
-		x->put = max(x->v.spendable_bytes, bwl_carryover_account(c->ids, x->v.state));
+		x->own = x->v.slice_ns ? windowed(c->ids, x->v.state, x->v.slice_ns)
+				       : total(c->ids, x->v.state);
+		x->put = max(x->v.spendable_bytes, account(c->ids, x->v.state, x->v.slice_ns));
 		x->put = max(x->put, taken_over(c, x));
 		if (x->v.slice_ns)
 			x->slice = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
 	}
 }
 
+/* As a packet of that length would do it: the total first, then its slice. */
+static void add_to_window(struct bwl_window *w, uint64_t bytes)
+{
+	uint64_t turn;
+
+	__atomic_add_fetch(&w->total_bytes, bytes, __ATOMIC_SEQ_CST);
+	turn = __atomic_load_n(&w->turn, __ATOMIC_SEQ_CST) & BWL_TURN_SLICE_MASK;
+	__atomic_add_fetch(&w->slice_bytes[turn % BWL_SLICES_KEPT], bytes, __ATOMIC_SEQ_CST);
+}
+
 static void hold(struct bwl_pins *p, const struct bwl_carryover_item *x, uint64_t now_ns)
 {
 	struct bwl_window *w;
 
+	if (x->longer) /* packets still count on it, and find less room */
+		add_to_window(&p->window[x->v.window], x->own);
 	if (x->in_force)
 		return;
 	p->mark[x->v.state].unknown_bytes = x->unknown ? x->put : 0;
@@ -152,7 +181,9 @@ static void hold(struct bwl_pins *p, const struct bwl_carryover_item *x, uint64_
 	}
 	/* Whenever it was spent, it counts as spent just now. */
 	w = &p->window[x->v.window];
-	memset(w, 0, sizeof(*w));
+	bwl_past_take(&w->past);
+	w->left_ns = 0;
+	memset(w->slice_bytes, 0, sizeof(w->slice_bytes));
 	w->total_bytes = w->slice_bytes[x->slice] = x->put;
 	w->turn = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) | (uint64_t)x->v.epoch
 									   << BWL_TURN_EPOCH_SHIFT;
@@ -174,7 +205,6 @@ void bwl_carryover_hold(struct bwl_carryover *c, uint64_t now_ns)
 static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64_t to)
 {
 	__u64 was;
-	uint64_t turn;
 	struct bwl_window *w;
 
 	if (!v->slice_ns) {
@@ -189,10 +219,7 @@ static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64
 	was = __atomic_load_n(&w->total_bytes, __ATOMIC_SEQ_CST);
 	if (was >= to)
 		return;
-	/* As a packet of that length would do it: the total first, then its slice. */
-	__atomic_add_fetch(&w->total_bytes, to - was, __ATOMIC_SEQ_CST);
-	turn = __atomic_load_n(&w->turn, __ATOMIC_SEQ_CST) & BWL_TURN_SLICE_MASK;
-	__atomic_add_fetch(&w->slice_bytes[turn % BWL_SLICES_KEPT], to - was, __ATOMIC_SEQ_CST);
+	add_to_window(w, to - was);
 }
 
 void bwl_carryover_settle(struct bwl_carryover *c)
@@ -207,6 +234,9 @@ void bwl_carryover_settle(struct bwl_carryover *c)
 		if (!bwl_held_take(c, i) || x->unknown)
 			continue;
 		if (x->in_force) {
+			if (x->longer) /* what the shorter one has forgotten since it was held */
+				add_to_window(&p->window[x->v.window],
+					      bwl_past_take(&p->window[x->v.window].past));
 			raise_account(p, &x->v, to);
 		} else if (x->v.slice_ns) {
 			struct bwl_window *w = &p->window[x->v.window];
@@ -221,7 +251,7 @@ void bwl_carryover_settle(struct bwl_carryover *c)
 					   __ATOMIC_SEQ_CST);
 			__atomic_add_fetch(&w->total_bytes, to - x->put, __ATOMIC_SEQ_CST);
 		} else {
-			to = max(to, windowed(c->ids, x->v.state));
+			to = max(to, windowed(c->ids, x->v.state, 0));
 			__atomic_compare_exchange_n(&p->state[x->v.state].used_bytes, &x->put, to,
 						    false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 		}

@@ -8,8 +8,10 @@
  *
  * An account is a state's used_bytes (total volumes) and its window (windowed ones), whichever is
  * larger. A limit takes over the largest of its own account and the accounts that it replaces (of a
- * renamed peer, or of the zone its members were in). If nothing is known of the past, it stays
- * spent: the maps may be new because of a reboot.
+ * renamed peer, or of the zone its members were in). A window that gets longer counts as spent now
+ * what the shorter one has forgotten (bwl_past_v1), as far back as the longest window that the
+ * limit has had. If nothing is known of the past, it stays spent: the maps may be new because of a
+ * reboot.
  */
 #ifndef BWL_LIB_CARRYOVER_H
 #define BWL_LIB_CARRYOVER_H
@@ -23,6 +25,7 @@ struct bwl_carryover_item {
 	uint32_t from, nfrom; /* in bwl_carryover.from */
 	uint32_t slice;       /* window: the slice that holds put */
 	uint8_t unknown, in_force;
+	uint8_t longer; /* its window gets longer: own is what the shorter one has forgotten */
 };
 
 struct bwl_carryover {
@@ -37,6 +40,11 @@ struct bwl_carryover {
 	uint32_t held;                   /* first entry in bwl_held_v1; 0: not recorded */
 	uint32_t unknown;                /* number of items that start spent */
 };
+
+/* past.c: bytes that left the window within the last keep_ns, and perhaps earlier. */
+uint64_t bwl_past_sum(const struct bwl_past *past, uint64_t now_ns);
+/* The same, and they are not in it again: they are counted elsewhere from now on. */
+uint64_t bwl_past_take(struct bwl_past *past);
 
 void bwl_carryover_done(struct bwl_carryover *c);
 /* The next limit takes over this account. */
@@ -53,7 +61,4 @@ int bwl_carryover_add(struct bwl_carryover *c, const struct bwl_volume *v,
 void bwl_carryover_hold(struct bwl_carryover *c, uint64_t now_ns);
 /* After the switch and the grace period, when nothing counts on the old accounts any more. */
 void bwl_carryover_settle(struct bwl_carryover *c);
-/* Bytes on a state's account. */
-uint64_t bwl_carryover_account(const struct bwl_ids *ids, uint32_t state);
-
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/publish.h>
+#include "carryover.h"
 #include "forget.h"
 
 struct use {
@@ -36,14 +37,21 @@ static void note_kept(const struct bwl_limit *l, uint32_t state, void *arg)
 		u->used[state] = 1;
 }
 
-/* A window that no policy uses: it is empty once all its slices are in the past. */
+/*
+ * A window that no policy uses: it is empty once all its slices, and what it has forgotten, are
+ * older than the longest window that the limit has had.
+ */
 static bool is_over(struct bwl_window *w, uint64_t now_ns)
 {
-	if (!w->total_bytes)
+	uint64_t all_ns = BWL_SLICES_KEPT * w->slice_ns;
+
+	if (!w->total_bytes && !bwl_past_sum(&w->past, now_ns))
 		return true;
 	if (!w->left_ns)
 		w->left_ns = now_ns;
-	return w->slice_ns && now_ns - w->left_ns > BWL_SLICES_KEPT * w->slice_ns;
+	if (all_ns && all_ns < w->past.keep_ns)
+		all_ns = w->past.keep_ns;
+	return all_ns && now_ns - w->left_ns > all_ns;
 }
 
 static bool sweep_windows(struct bwl_ids *ids, const uint8_t *used)

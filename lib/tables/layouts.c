@@ -82,7 +82,8 @@ bool bwl_shape_before(enum bwl_pin pin, unsigned layout, struct bwl_shape *io)
 	for (i = 0; shapes[i].pin != _BWL_PIN_MAX; i++)
 		if (shapes[i].pin == pin && layout <= shapes[i].until) {
 			io->value_bytes = shapes[i].value_bytes;
-			io->entries = shapes[i].entries;
+			if (shapes[i].entries)
+				io->entries = shapes[i].entries;
 			return true;
 		}
 	return false;

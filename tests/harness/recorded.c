@@ -198,7 +198,7 @@ static int end_inner(struct reading *x)
 	if (x->inner < 0)
 		return 0;
 	if (x->fd < 0)
-		x->fd = create("recorded", &x->outer, x->inner);
+		x->fd = create(x->name, &x->outer, x->inner);
 	if (x->fd < 0)
 		return failed("cannot make", x->name);
 	r = bwl_inner_pin(x->dir, x->inner);
@@ -242,7 +242,7 @@ static int begin_map(struct reading *x, const char *line)
 	if (sscanf(line, "map %63s %n", x->name, &at) != 1 || take_shape(line + at, &x->outer))
 		return -EBADMSG;
 	if (x->outer.type != BPF_MAP_TYPE_ARRAY_OF_MAPS)
-		x->fd = create("recorded", &x->outer, -1);
+		x->fd = create(x->name, &x->outer, -1);
 	return x->fd < 0 && x->outer.type != BPF_MAP_TYPE_ARRAY_OF_MAPS
 		       ? failed("cannot make", x->name)
 		       : 0;

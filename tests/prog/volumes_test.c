@@ -108,6 +108,129 @@ static void many_changes_of_a_window_without_a_packet_refill_nothing(void **stat
 	assert_int_equal(drain(TO(1) "udp"), 0);
 }
 
+#define GRANT(name, window)                                                                        \
+	HEAD "peers:\n" DEST(name, 1) "grant: { rate: 1gbit, volume: 6400b per " window " } }\n"
+#define IN_ZONE(name, window)                                                                      \
+	HEAD "zones: { " name ": { volume: 6400b per " window                                      \
+	     " } }\npeers:\n" DEST("a", 1) "zone: " name ", grant: { rate: 1gbit } }\n"
+static const struct {
+	const char *what, *day, *brief;
+} windows[] = {
+	{ "grant", GRANT("a", "1d"), GRANT("a", "11s") },
+	{ "zone", IN_ZONE("z", "1d"), IN_ZONE("z", "11s") },
+	{ "grant of another name", GRANT("a", "1d"), GRANT("b", "11s") },
+	{ "zone of another name", IN_ZONE("z", "1d"), IN_ZONE("y", "11s") },
+};
+
+enum way { APPLY, TRIAL, EDIT, GONE_BETWEEN, _WAY_MAX };
+
+static void edit(uint64_t window_ns)
+{
+	struct bwl_change c = {
+		.set = BWL_SET_VOLUME,
+		.lim = { .has_volume = true, .volume = 6400, .window_ns = window_ns }
+	};
+	struct bwl_err e = { 0 };
+
+	assert_int_equal(bwl_peer_change(rig->pins, "a", &c, &e), 0);
+}
+
+/* To the brief window, or back. */
+static void change(unsigned k, enum way way, bool back)
+{
+	const struct bwl_publish_opts trial = { .confirm_ns = 3600 * RIG_SECOND };
+	struct bwl_err e = { 0 };
+
+	if (way == TRIAL && back)
+		assert_int_equal(bwl_rollback(rig->pins, &e), 0);
+	else if (way == TRIAL)
+		assert_int_equal(rig_try_policy(rig, windows[k].brief, &trial, NULL, &e), 0);
+	else if (way == EDIT)
+		edit((back ? 86400 : 11) * RIG_SECOND);
+	else
+		rig_policy(rig, back ? windows[k].day : windows[k].brief);
+	if (way != GONE_BETWEEN || back)
+		return;
+	rig_advance(RIG_SECOND);
+	drain(TO(1) "udp");
+	rig_policy(rig, HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1mbit } }\n");
+}
+
+static void a_shorter_window_in_between_gives_nothing_back(void **state)
+{
+	unsigned k, way, i, brief;
+
+	(void)state;
+	for (k = 0; k < 4; k++) {
+		for (way = 0; way < _WAY_MAX; way++) {
+			if (way == EDIT && k)
+				continue;
+			print_message("%s, %u\n", windows[k].what, way);
+			rig_teardown(NULL);
+			rig_setup(NULL);
+			rig_set_clock(1000000 * RIG_SECOND);
+			rig->pins->ctl->fresh_volume = 1;
+			rig_policy(rig, windows[k].day);
+			rig_advance(RIG_SECOND);
+			assert_int_equal(drain(TO(1) "udp"), 100);
+			change(k, way, false);
+			for (i = 0, brief = 0; i < 26; i++) {
+				rig_advance(RIG_SECOND);
+				brief += drain(TO(1) "udp");
+			}
+			if (way != GONE_BETWEEN)
+				assert_true(brief >= 100); /* control: it forgets */
+			change(k, way, true);
+			for (i = 0; i < 24; i++) {
+				rig_advance(3600 * RIG_SECOND - RIG_SECOND);
+				assert_int_equal(drain(TO(1) "udp"), 0);
+			}
+			/* Then the day is over: twice, because what is counted late ends late. */
+			rig_advance(2 * 86400 * RIG_SECOND);
+			assert_int_equal(drain(TO(1) "udp"), 100);
+		}
+	}
+}
+
+/* What the shorter one forgot, and no more: not what was before that, nor twice. */
+static void a_longer_window_counts_what_the_shorter_one_forgot(void **state)
+{
+	struct bwl_change c = {
+		.set = BWL_SET_VOLUME,
+		.lim = { .has_volume = true, .volume = 64000, .window_ns = 86400 * RIG_SECOND }
+	};
+	struct bwl_err e = { 0 };
+	unsigned i;
+
+	(void)state;
+	rig_set_clock(1000000 * RIG_SECOND);
+	apply(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1gbit, volume: 64000b per 1d } }\n");
+	rig_advance(RIG_SECOND);
+	edit(11 * RIG_SECOND);
+	for (i = 0; i < 4; i++) {
+		rig_advance(15 * RIG_SECOND);
+		assert_int_equal(drain(TO(1) "udp"), 100);
+	}
+	rig_advance(15 * RIG_SECOND);
+	assert_int_equal(bwl_peer_change(rig->pins, "a", &c, &e), 0);
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO(1) "udp"), 600);
+	/* More than a day later nothing of it counts any more, because bwlimitd marks the count. */
+	edit(11 * RIG_SECOND);
+	for (i = 0; i < 3; i++) {
+		host(TO(1) "udp");
+		rig_advance(15 * RIG_SECOND);
+	}
+	bwl_past_mark(rig->pins);
+	rig_advance(95000 * RIG_SECOND);
+	bwl_past_mark(rig->pins);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	assert_int_equal(bwl_peer_change(rig->pins, "a", &c, &e), 0);
+	rig_advance(RIG_SECOND);
+	i = drain(TO(1) "udp");
+	assert_in_range(i, 995, 999);
+}
+
 /* A window that has passed is out of the way; a spent total stays for ever. */
 static void what_left_with_a_window_is_forgotten_once_it_has_passed(void **state)
 {
@@ -336,6 +459,8 @@ int main(void)
 		RIG_TEST(another_kind_of_volume_keeps_what_is_spent),
 		RIG_TEST(another_kind_of_volume_after_a_time_away_keeps_what_is_spent),
 		RIG_TEST(many_changes_of_a_window_without_a_packet_refill_nothing),
+		RIG_TEST(a_shorter_window_in_between_gives_nothing_back),
+		RIG_TEST(a_longer_window_counts_what_the_shorter_one_forgot),
 		RIG_TEST(what_left_with_a_window_is_forgotten_once_it_has_passed),
 		cmocka_unit_test_setup_teardown(the_first_policys_volumes_start_spent, setup_spent,
 						rig_teardown),

@@ -56,6 +56,9 @@ int bwl_rollback(struct bwl_pins *p, struct bwl_err *e);
 /* -EBUSY, with the next step, if a trial has ended and nobody has applied the policy before yet. */
 int bwl_trial_over_error(const struct bwl_pins *p, struct bwl_err *e);
 
+/* Once a minute: windows of volumes forget for good what is old enough (struct bwl_past). */
+void bwl_past_mark(struct bwl_pins *p);
+
 /* A change to one peer's grant; fields not in `set` stay as they are. */
 enum bwl_change_bits {
 	BWL_SET_RATE = 1 << 0,

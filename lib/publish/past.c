@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What windows have forgotten (struct bwl_past). BPF only counts it; how long ago it was is here.
+ */
+#include <unistd.h>
+#include <bwl/publish.h>
+#include "carryover.h"
+
+static uint64_t left(const struct bwl_past *past)
+{
+	return __atomic_load_n(&past->bytes, __ATOMIC_SEQ_CST);
+}
+
+uint64_t bwl_past_sum(const struct bwl_past *past, uint64_t now_ns)
+{
+	/* The latest mark that is old enough. [1] is: it was [0] when that got as old. */
+	unsigned i = now_ns - past->mark_ns[0] < past->keep_ns;
+
+	return left(past) - past->mark_bytes[i];
+}
+
+uint64_t bwl_past_take(struct bwl_past *past)
+{
+	uint64_t now = bwl_now_ns(), bytes = left(past), sum = bwl_past_sum(past, now);
+
+	for (unsigned i = 0; i < 2; i++) {
+		past->mark_bytes[i] = bytes;
+		past->mark_ns[i] = 0; /* old enough at once */
+	}
+	return sum;
+}
+
+void bwl_past_mark(struct bwl_pins *p)
+{
+	int still = bwl_pins_still(p);
+	uint64_t now = bwl_now_ns();
+	struct bwl_past *past;
+	uint32_t i;
+
+	if (still < 0)
+		return; /* the policy is being changed: the next minute does it */
+	for (i = 0; i < p->schema.max_windows; i++) {
+		past = &p->window[i].past;
+		if (now - past->mark_ns[0] < past->keep_ns || !past->keep_ns)
+			continue;
+		past->mark_ns[1] = past->mark_ns[0];
+		past->mark_bytes[1] = past->mark_bytes[0];
+		past->mark_bytes[0] = left(past);
+		past->mark_ns[0] = now;
+	}
+	close(still);
+}
