@@ -3,12 +3,10 @@
  * The tunnel device's programs on a kernel without the kfuncs of xfrm interfaces (before 6.2): a
  * plain interface, and marks that identify the SA's peer. With if_ids: tests/vm.
  */
-#include "prog.h"
+#include "gate.h"
 
 #define POLICY                                                                                     \
-	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                   \
-	"host_ports:\n"                                                                            \
-	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                   \
+	PORTS                                                                                      \
 	"heartbeat: none\npeers:\n"                                                                \
 	"  - { name: a, addresses: [10.3.0.0/24, 'fd00:3::/64'], ipsec: { remote: 192.0.2.9 },"    \
 	" grant: { rate: 1gbit }, accept: { rate: 1mbit, burst: 3kb } }\n"                         \
@@ -35,11 +33,6 @@ static int plain_setup(void **state)
 }
 #define PLAIN_TEST(f) cmocka_unit_test_setup_teardown(f, plain_setup, rig_teardown)
 
-static uint32_t esp_mark(const char *peer)
-{
-	return (rig->pins->ctl->tag & ~BWL_MARK_ID) | id_of(peer);
-}
-
 static const char *in(uint32_t mark, const char *spec)
 {
 	return judge(&(struct rig_packet){ .prog = RIG_TUNIN,
@@ -58,16 +51,6 @@ static const char *out(uint32_t mark, uint32_t id, struct rig_result *r)
 					   .mark = mark,
 					   .priority = id },
 		     r);
-}
-
-static const char *gate(uint32_t mark, const char *spec)
-{
-	return judge(&(struct rig_packet){ .prog = RIG_GATE,
-					   .port = RIG_P0,
-					   .spec = spec,
-					   .ingress = RIG_H0,
-					   .mark = mark },
-		     NULL);
 }
 
 static void what_is_decrypted_is_its_peers_whose_sa_marked_it(void **state)
@@ -97,19 +80,13 @@ static void what_came_by_an_sa_that_is_not_the_peers_any_more_is_dropped(void **
  */
 static void what_has_a_mark_of_ours_is_not_the_dpus_own(void **state)
 {
-	struct rig_packet k = {
-		.prog = RIG_GATE,
-		.port = RIG_P0,
-		.ingress = RIG_NOWHERE,
-		.spec = "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60"
-	};
+	static const char natt[] =
+		"eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60";
 
 	(void)state;
-	assert_string_equal(judge(&k, NULL), "pass-ike");
-	k.mark = esp_mark("a");
-	assert_string_equal(judge(&k, NULL), "pass-esp");
-	k.mark = esp_mark("b");
-	assert_string_equal(judge(&k, NULL), "gate");
+	assert_string_equal(gate(natt), "pass-ike");
+	assert_string_equal(at_gate(natt, RIG_NOWHERE, esp_mark("a")), "pass-esp");
+	assert_string_equal(at_gate(natt, RIG_NOWHERE, esp_mark("b")), "gate");
 }
 
 static void what_is_decrypted_is_charged_to_accept(void **state)
@@ -146,15 +123,18 @@ static void what_was_charged_gets_the_mark_of_its_peers_sa(void **state)
 static void the_last_gate_lets_out_esp_with_the_mark_of_its_own_peer_only(void **state)
 {
 	(void)state;
-	assert_string_equal(gate(esp_mark("a"), ESP_TO_A), "pass-esp");
-	assert_string_equal(gate(esp_mark("b"), ESP_TO_A), "gate");
-	assert_string_equal(gate(id_of("a"), ESP_TO_A), "gate");
-	assert_string_equal(gate(0, ESP_TO_A), "gate");
+	assert_string_equal(at_gate(ESP_TO_A, RIG_H0, esp_mark("a")), "pass-esp");
+	assert_string_equal(at_gate(ESP_TO_A, RIG_H0, esp_mark("b")), "gate");
+	assert_string_equal(at_gate(ESP_TO_A, RIG_H0, id_of("a")), "gate");
+	assert_string_equal(at_gate(ESP_TO_A, RIG_H0, 0), "gate");
 	/* in the clear: neither by this mark nor by the tag */
-	assert_string_equal(gate(esp_mark("a"), "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp"), "gate");
-	assert_string_equal(gate(rig->pins->ctl->tag, "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp"),
+	assert_string_equal(at_gate("eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", RIG_H0, esp_mark("a")),
 			    "gate");
-	assert_string_equal(gate(rig->pins->ctl->tag, "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp"),
+	assert_string_equal(at_gate("eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", RIG_H0,
+				    rig->pins->ctl->tag),
+			    "gate");
+	assert_string_equal(at_gate("eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", RIG_H0,
+				    rig->pins->ctl->tag),
 			    "pass-gate");
 }
 

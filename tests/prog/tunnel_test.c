@@ -5,12 +5,10 @@
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
-#include "prog.h"
+#include "gate.h"
 
 #define POLICY                                                                                     \
-	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                   \
-	"host_ports:\n"                                                                            \
-	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                   \
+	PORTS                                                                                      \
 	"heartbeat: none\npeers:\n"                                                                \
 	"  - { name: sealed, addresses: [10.3.0.1, 'fd00:3::1'], ipsec: { remote: 192.0.2.9 },"    \
 	" grant: { rate: 1gbit } }\n"                                                              \
@@ -29,58 +27,17 @@ static void policy_with_sa(void)
 	rig->pins->tunnel[id_of("sealed")].flags = BWL_TUN_SA;
 }
 
-static const char *gate(const char *spec)
-{
-	return judge(&(struct rig_packet){ .prog = RIG_GATE,
-					   .port = RIG_P0,
-					   .spec = spec,
-					   .ingress = RIG_NOWHERE },
-		     NULL);
-}
-
-static const char *tagged_gate(const char *spec)
-{
-	return judge(&(struct rig_packet){ .prog = RIG_GATE,
-					   .port = RIG_P0,
-					   .spec = spec,
-					   .ingress = RIG_H0,
-					   .mark = rig->pins->ctl->tag },
-		     NULL);
-}
-
-/* As the tunnel device's egress leaves it: the mark identifies the peer of the ESP packet. */
-static const char *esp_gate(const char *peer, const char *spec)
-{
-	uint32_t mark = (rig->pins->ctl->tag & ~BWL_MARK_ID) | id_of(peer);
-
-	return judge(&(struct rig_packet){ .prog = RIG_GATE,
-					   .port = RIG_P0,
-					   .spec = spec,
-					   .ingress = RIG_NOWHERE,
-					   .mark = mark },
-		     NULL);
-}
-
 static const char *sealed_gate(const char *spec)
 {
-	return esp_gate("sealed", spec);
+	return at_gate(spec, RIG_NOWHERE, esp_mark("sealed"));
 }
 static const char *six_gate(const char *spec)
 {
-	return esp_gate("six", spec);
+	return at_gate(spec, RIG_NOWHERE, esp_mark("six"));
 }
 static const char *open_gate(const char *spec)
 {
-	return esp_gate("open", spec);
-}
-
-static const char *forwarded_gate(const char *spec)
-{
-	return judge(&(struct rig_packet){ .prog = RIG_GATE,
-					   .port = RIG_P0,
-					   .spec = spec,
-					   .ingress = RIG_H0 },
-		     NULL);
+	return at_gate(spec, RIG_NOWHERE, esp_mark("open"));
 }
 
 #define TO_SEALED "ip4 src=10.0.7.2 dst=10.3.0.1 udp"
@@ -338,13 +295,6 @@ static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void 
 #define IGMP "eth dst=01:00:5e:00:00:16 ip4 src=192.0.2.2 dst=224.0.0.22 ttl=1"
 #define ALERT4 " opt=94040000 igmp kind=34"
 
-static uint64_t stopped(void)
-{
-	uint32_t id = id_of("sealed");
-
-	return rig->pins->state[bwl_accept_state(id)].stopped;
-}
-
 static void a_report_of_groups_stops_at_the_gate_and_is_no_sign_of_cleartext(void **state)
 {
 	(void)state;
@@ -362,7 +312,7 @@ static void a_report_of_groups_stops_at_the_gate_and_is_no_sign_of_cleartext(voi
 	       { "eth ip6 src=fe80::1 dst=ff02::16 hop=1" ALERT6, "gate" },
 	       { "eth dst=01:00:5e:00:00:16 ip4 src=192.0.2.2 dst=10.3.0.1 ttl=1" ALERT4, "gate" },
 	       { "eth ip4 src=192.0.2.2 dst=224.0.0.22 ttl=1" ALERT4, "gate" });
-	assert_int_equal(stopped(), 1);
+	assert_int_equal(stopped("sealed"), 1);
 	/* A host's, whether charged or not. */
 	EXPECT(forwarded_gate, { MLD ALERT6, "gate" }, { IGMP ALERT4, "gate" });
 	EXPECT(tagged_gate, { MLD ALERT6, "gate" }, { IGMP ALERT4, "gate" });

@@ -5,14 +5,11 @@
  * reached.
  */
 #include <bpf/libbpf.h>
-#include "prog.h"
+#include "gate.h"
 
 #define POLICY                                                                                     \
-	"version: 1\nnode: rig\nuplinks: [p0]\nuplink_control: [%s]\n"                             \
-	"host_ports:\n"                                                                            \
-	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                   \
-	"  - { dev: h1, sources: [10.0.8.0/24] }\n"                                                \
-	"heartbeat: none\npeers:\n"                                                                \
+	PORTS                                                                                      \
+	"uplink_control: [%s]\nheartbeat: none\npeers:\n"                                          \
 	"  - { name: one, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"        \
 	" via6: 'fe80::1', grant: { rate: 1gbit }, accept: { rate: 1mbit, burst: 3000b } }\n"      \
 	"  - { name: mute, addresses: [10.1.0.2], path: clear, via: 192.0.2.1,"                    \
@@ -28,35 +25,6 @@ static void policy(const char *control)
 {
 	apply(POLICY SELF, control);
 	rig_advance(RIG_SECOND);
-}
-
-static const char *gate(const char *spec)
-{
-	return judge(&(struct rig_packet){ .prog = RIG_GATE,
-					   .port = RIG_P0,
-					   .spec = spec,
-					   .ingress = RIG_NOWHERE },
-		     NULL);
-}
-
-/* Something in the DPU other than our program forwarded it. */
-static const char *forwarded_gate(const char *spec)
-{
-	return judge(&(struct rig_packet){ .prog = RIG_GATE,
-					   .port = RIG_P0,
-					   .spec = spec,
-					   .ingress = RIG_H0 },
-		     NULL);
-}
-
-static const char *tagged_gate(const char *spec)
-{
-	return judge(&(struct rig_packet){ .prog = RIG_GATE,
-					   .port = RIG_P0,
-					   .spec = spec,
-					   .ingress = RIG_H0,
-					   .mark = rig->pins->ctl->tag },
-		     NULL);
 }
 
 static void only_peers_reach_a_host_and_only_its_own_addresses(void **state)
@@ -186,18 +154,6 @@ static void the_last_gate_lets_out_only_what_was_charged(void **state)
 	 */
 	assert_int_equal(rig_frames(rig, RIG_P0, BWL_R_GATE), 0);
 	assert_int_equal(rig_frames(rig, BWL_MAX_PORTS + RIG_P0, BWL_R_PASS_GATE), 3);
-}
-
-static uint64_t stopped(const char *name)
-{
-	struct bwl_gen g;
-	uint32_t id;
-
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &g, NULL), 0);
-	id = bwl_peer_id(rig->pins, &g, name);
-	bwl_gen_close(&g);
-	assert_int_not_equal(id, 0);
-	return rig->pins->state[2 * id + 1].stopped;
 }
 
 static void what_the_last_gate_stops_is_counted_to_whom_it_was_for(void **state)
