@@ -5,31 +5,11 @@
 # (ipfixDump, nfcapd, python3-ipfix, openssl s_server); what exceeds the budget is withheld and reported;
 # nothing is lost over restarts and lost collectors.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
-LAB=bwl-export-$$ LAB_DESTS=2
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-for tool in ipfixDump nfcapd nfdump; do
-	command -v $tool >/dev/null || { skip "flow records come out as they are" "no $tool: packaging/install-deps test"; done_testing; exit; }
-done
-lab_up || exit 1
+LAB=bwl-export-$$ FLOWS_READERS="ipfixDump nfcapd nfdump"
+# shellcheck source=../harness/flows_lab.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/flows_lab.sh"
 EXPORT=$LAB_BUILD/export/flows/bwlimit-export
-STATE=$LAB_TMP/state FLOWS=$LAB_TMP/state/flows
-{
-	echo "peers:"
-	lab_peer sink 1 "grant: { rate: 2gbit, burst: 8mb }, accept: { rate: 2gbit, burst: 8mb }"
-	lab_peer small 2 "grant: { rate: 100kbit, burst: 3000b }"
-} | lab_policy_head >"$LAB_TMP/desired.yaml"
-lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$STATE" --tpm none --flows-every 1s
-agent=$LAB_PID
-in_dpu "$LOAD" attach --drill --fresh-volume --record on --host hpf0 --uplink p0 >"$LAB_TMP/attach" 2>&1 || {
-	sed 's/^/# /' "$LAB_TMP/attach"
-	exit 1
-}
-lab_wait_for 20 "$CTL" stats sink
-lab_wait_for 20 test -e "$FLOWS/0000000000000001.jsonl"
+flows_up small "grant: { rate: 100kbit, burst: 3000b }" || exit 1
 
 # TCP and UDP, IPv4 and IPv6, and much to a peer with a low limit.
 lab_iperf_server d1 5201
@@ -42,7 +22,7 @@ all_recorded() {
 	[[ $(cat "$FLOWS"/*.jsonl | jq -s '[.[] | select(.kind == "flow" and .ip_protocol == 1) | .frames] | add') -ge 60 ]]
 }
 lab_wait_for 20 all_recorded
-lab_stop "$agent" # it writes what is left: nothing is added any more
+flows_down
 files() { find "$FLOWS" -name "0*.jsonl" | wc -l; }
 note "$(files) intervals, $(cat "$FLOWS"/*.jsonl | wc -l) lines"
 

@@ -4,35 +4,15 @@
 # bwlimit-ctl tap: the headers of one peer's packets, and nothing else, as tshark, capinfos and tcpdump read them;
 # as many frames and bytes as in the flow records. It ends by itself, and is in the audit log.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
-LAB=bwl-tap-$$ LAB_DESTS=2
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-for tool in tshark capinfos tcpdump; do
-	command -v $tool >/dev/null || { skip "a tap is read by others" "no $tool: packaging/install-deps test"; done_testing; exit; }
-done
-lab_up || exit 1
+LAB=bwl-tap-$$ FLOWS_READERS="tshark capinfos tcpdump"
+# shellcheck source=../harness/flows_lab.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/flows_lab.sh"
 disk=$LAB_TMP/disk
 mkdir "$disk"
 mount -t tmpfs -o size=1m bwl-audit "$disk" || exit 1
 trap 'umount -l "$disk"; lab_down' EXIT
 export BWLIMIT_AUDIT_DIR=$disk/audit
-STATE=$LAB_TMP/state
-{
-	echo "peers:"
-	lab_peer sink 1 "grant: { rate: 2gbit, burst: 8mb }, accept: { rate: 2gbit, burst: 8mb }"
-	lab_peer other 2 "grant: { rate: 2gbit, burst: 8mb }"
-} | lab_policy_head >"$LAB_TMP/desired.yaml"
-lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$STATE" --tpm none --flows-every 1s
-agent=$LAB_PID
-in_dpu "$LOAD" attach --drill --fresh-volume --record on --host hpf0 --uplink p0 >"$LAB_TMP/attach" 2>&1 || {
-	sed 's/^/# /' "$LAB_TMP/attach"
-	exit 1
-}
-lab_wait_for 20 "$CTL" stats sink
-lab_wait_for 20 test -e "$STATE/flows/0000000000000001.jsonl"
+flows_up other "grant: { rate: 2gbit, burst: 8mb }" || exit 1
 check "an audit log" eval '"$CTL" audit init --origin bwlimit/lab >/dev/null'
 in_host ethtool -K h0 gso off tso off >/dev/null 2>&1
 
@@ -77,7 +57,7 @@ has_last() { tshark -r "$LAB_TMP/sink.pcapng" -Y icmp 2>/dev/null | grep_all "Ec
 check "control: the last packet is in the file" lab_wait_for 10 has_last
 kill -TERM "$tap"
 check "told to end it ends well" wait "$tap"
-lab_stop "$agent" # which writes its last interval
+flows_down
 lab_stop "$server"
 
 frames_of() { tshark -r "$LAB_TMP/sink.pcapng" -T fields -e frame.cap_len -e frame.len -e frame.interface_name -e frame.packet_flags_direction -Y "$1" 2>/dev/null; }
@@ -87,7 +67,7 @@ check "capinfos says what it is: pcapng, of the host port, with its filter" eval
 sed 's/^/# /' "$LAB_TMP/info" | grep -i 'filter\|comment\|drop\|Capture length' | head -5
 # bytes as the hook saw them, of one protocol and direction
 recorded() { # direction protocol
-	cat "$STATE"/flows/*.jsonl | jq -r -s --arg d "$1" --argjson p "$2" '[.[] | select(.kind == "flow" and .peer == "sink" and .direction == $d and .ip_protocol == $p)] |
+	cat "$FLOWS"/*.jsonl | jq -r -s --arg d "$1" --argjson p "$2" '[.[] | select(.kind == "flow" and .peer == "sink" and .direction == $d and .ip_protocol == $p)] |
 		"\(map(.frames) | add) \(map(.bytes) | add)"'
 }
 seen() { # flags direction, tshark filter
