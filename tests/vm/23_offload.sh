@@ -8,31 +8,12 @@ set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 REMOVALS=${REMOVALS:-40}
 LAB=bwl-off-$$
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture vm-testbed/topo/manual_sa \
-	vm-testbed/topo/netdevsim tests/vm/lib/offload; do
-	# shellcheck source=/dev/null
-	. "$BWL_SOURCE/$part.sh"
-done
+# shellcheck source=lib/offload.sh
+. "$BWL_SOURCE/tests/vm/lib/offload.sh"
 
 offload_up "path offload"
-policy() { # own number, other number, path, rate
-	cat <<-END
-	version: 1
-	node: tray-$1
-	uplinks: [p0]
-	host_ports:
-	  - { dev: pf0hpf, sources: [10.0.$1.0/24, "fd00:$1::/64"] }
-	heartbeat: none
-	peers:
-	  - name: tray-$2
-	    addresses: [10.0.$2.0/24, "fd00:$2::/64"]
-	    path: $3
-	    ipsec: { remote: 192.0.2.$2 }
-	    grant: { rate: $4, mode: police }
-	END
-}
-check "tray 1 takes a policy with a peer of path offload" tray_apply 1 < <(policy 1 2 offload 100mbit)
-tray_apply 2 < <(policy 2 1 xfrm 100mbit)
+check "tray 1 takes a policy with a peer of path offload" tray_apply 1 < <(offload_policy)
+tray_apply 2 < <(sa_tray_policy 2 "path: xfrm, $OFFLOAD_GRANT")
 offload_words
 # Tray 1 has only its outbound SA and policies in the device.
 gone_words() { # what was added
@@ -151,6 +132,4 @@ check "XDP carried its part" test "$xdp" -gt $((charged / 3))
 check "the capture is whole" capture_stop wire
 check "behind the box there is ESP, ARP and ND only" capture_only_encrypted wire
 check "the marker never passed in the clear" capture_lacks_marker wire
-tray_ctl 1 reasons | sed 's/^/# /'
-offload_down
-done_testing
+offload_end

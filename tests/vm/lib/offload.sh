@@ -3,9 +3,18 @@
 #
 # Two trays for path offload. Tray 1's uplink is a netdevsim that holds packet-offloaded SAs and policies and sends what
 # XDP redirects to it (our patch); behind it bwl-inline ("the box") encrypts and decrypts exactly by what the kernel holds
-# there at that moment. Tray 2 encrypts in software. Source this after tap.sh, trays.sh, manual_sa.sh and netdevsim.sh;
-# then: offload_up, the trays' policies, offload_words, offload_tray2, offload_box_up, offload_watch_up.
+# there at that moment. Tray 2 encrypts in software. Set BWL_SOURCE and LAB and source this, which sources the rest; then:
+# offload_up, the trays' policies, offload_words, offload_tray2, offload_box_up, offload_watch_up; offload_end last.
 
+for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture vm-testbed/topo/manual_sa vm-testbed/topo/netdevsim; do
+	# shellcheck source=/dev/null
+	. "$BWL_SOURCE/$part.sh"
+done
+
+OFFLOAD_GRANT='grant: { rate: 100mbit, mode: police }'
+offload_policy() { # [further keys of tray 2]: the policy of tray 1
+	sa_tray_policy 1 "path: offload, $OFFLOAD_GRANT${1:+, $1}"
+}
 offload_up() { # what is skipped where the kernel has no packet offload
 	trays_up 2 || exit 1
 	trap 'nsim_down; echo 2 >/sys/bus/netdevsim/del_device; lab_down' EXIT
@@ -66,10 +75,12 @@ offload_watch_up() {
 	BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$IPSECD" track --json
 	WATCH=$LAB_PID
 }
-offload_down() { # before the devices go
+offload_end() { # SAs and policies go before the devices
+	tray_ctl 1 reasons | sed 's/^/# /'
 	lab_stop "$WATCH"
 	in_ns dpu1 ip xfrm state flush
 	in_ns dpu1 ip xfrm policy flush
+	done_testing
 }
 
 pings() { in_ns host1 ping -q -c 3 -i 0.2 -W 2 "$1" >/dev/null; }
