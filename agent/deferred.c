@@ -158,6 +158,7 @@ static bool destroy_keys(void)
 /* Under the lock. Waits for the next line or order, or until the keys are tried again. */
 static void wait_for_news(void)
 {
+	uint64_t now_ns = bwl_now_ns(), ns;
 	struct timespec t;
 
 	if (!keys.why) {
@@ -165,7 +166,9 @@ static void wait_for_news(void)
 		return;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += KEY_ORDER_AGAIN_NS / 1000000000;
+	ns = (uint64_t)t.tv_nsec + (keys.again_ns > now_ns ? keys.again_ns - now_ns : 0);
+	t.tv_sec += (time_t)(ns / 1000000000);
+	t.tv_nsec = (long)(ns % 1000000000);
 	pthread_cond_clockwait(&q.news, &q.lock, CLOCK_MONOTONIC, &t);
 }
 
