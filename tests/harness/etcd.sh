@@ -151,10 +151,11 @@ await() { # seconds command…
 	# shellcheck disable=SC2034 # tests use it
 	AWAITED=$((SECONDS - begin))
 }
+etcd_revision() { etcdctl_as root get -w json --keys-only --limit 1 --prefix "$PREFIX/" | jq .header.revision; }
 # A watch in the background, in $ETCD_DIR/watch.
-etcd_watch() { # name prefix
+etcd_watch() { # name prefix [option…]
 	: >"$ETCD_DIR/watch"
-	etcdctl_as "$1" watch --prefix "$2" >>"$ETCD_DIR/watch" 2>&1 &
+	etcdctl_as "$1" watch --prefix "${@:2}" >>"$ETCD_DIR/watch" 2>&1 &
 	ETCD_WATCH=$!
 }
 # shellcheck disable=SC2046 # split into numbers

@@ -30,7 +30,8 @@ as_etcd() { # this process becomes etcd
 	local ns
 	ETCD_SHARED=$BASHPID
 	ns=$(etcd_ns)
-	ip netns add "$ns" && ip -n "$ns" link set lo up && ip -n "$ns" link add br0 type bridge &&
+	# With an address of its own: otherwise it has that of a seat, and who has learnt it reaches nobody once that seat has left.
+	ip netns add "$ns" && ip -n "$ns" link set lo up && ip -n "$ns" link add br0 address 02:00:00:00:00:02 type bridge &&
 		ip -n "$ns" addr add 10.77.1.2/24 dev br0 && ip -n "$ns" link set br0 up || exit
 	ETCD_IN=(unshare --mount sh -c 'mount -t tmpfs -o mode=700 tmpfs "$1" && shift && exec "$@"' sh "$ETCD_DIR/data1")
 	etcd_run 1

@@ -49,7 +49,6 @@ check "and signs the lease of a policy" await 30 led_by one
 
 note "It hangs past its lease, and goes on"
 kill -STOP "${ours[one]}"
-etcd_watch root "$PREFIX/all/doc/"
 
 # Meanwhile: the fence, alone. Of two that believe that they lead one writes.
 mkfifo "$ETCD_DIR/a" "$ETCD_DIR/b"
@@ -71,9 +70,7 @@ exec 7>&- 8>&-
 check "another controller leads" await 30 leads two
 check "and signs" await 30 led_by two
 line=$(lines one)
-# Who signed what was put since: times, leases; what people signed has other types.
-signers() { grep -h payloadType "$ETCD_DIR/watch" | jq -r 'select(.payloadType | test("timestamp|lease")) | .signatures[].keyid' | sort -u; }
-: >"$ETCD_DIR/watch"
+since=$(etcd_revision)
 kill -CONT "${ours[one]}"
 check "the first one sees that it leads no more" await 15 from one "$line" 'follows|fenced|leader'
 policy 2 5mbit good '}'
@@ -81,6 +78,11 @@ renewed() { [[ $(payload lease/base | jq -r .policy) != "$before" ]] && led_by t
 before=$(payload lease/base | jq -r .policy)
 check "control: what comes then has its lease" await 30 renewed
 check "the second one leads on" leads two
+# Who signed what was put since, up to that lease: times, leases; what people signed has other types.
+signers() { grep -h payloadType "$ETCD_DIR/watch" | jq -r 'select(.payloadType | test("timestamp|lease")) | .signatures[].keyid' | sort -u; }
+at all/doc/lease/base >"$ETCD_DIR/lease"
+etcd_watch root "$PREFIX/all/doc/" --rev $((since + 1))
+check "control: what was put since is read" await 30 grep -qxFf "$ETCD_DIR/lease" "$ETCD_DIR/watch"
 check "and it alone has signed since" is "$(signers)" "$(id online-two)"
 
 note "It dies"

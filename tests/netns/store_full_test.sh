@@ -24,7 +24,7 @@ fill() {
 make_room() { # as docs/fleet.md has it
 	local i revision
 	etcdctl_as root del --prefix /junk/ >/dev/null &&
-		revision=$(etcdctl_as root get -w json --keys-only --limit 1 --prefix "$PREFIX/" | jq .header.revision) &&
+		revision=$(etcd_revision) &&
 		etcdctl_as root compaction "$revision" >/dev/null || return
 	for ((i = 1; i <= ETCD_N; i++)); do ETCD_AT=$(etcd_url "$i") etcdctl_as root defrag >/dev/null || return; done
 	etcdctl_as root alarm disarm >/dev/null
