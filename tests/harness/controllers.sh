@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2154 # scripts that source this use its variables, and set $here and $build
-# Two bwlimit-controllers, `one` and `two`, each with an online key of its own, and the people of their root. Source it after
-# tap.sh and etcd.sh; $here is the test's folder. CONTROL_NET: the namespace of both; otherwise each is in one of its name.
+# Two bwlimit-controllers, `one` and `two`, each with an online key of its own, and the people of their root, with a real etcd
+# (store_lab.sh, which it sources). CONTROL_NET: the namespace of both; otherwise each is in one of its name.
 
-pki=$ETCD_DIR/pki keys=$ETCD_DIR/keys
-ctl=$build/ctl/bwlimit-ctl controller=$build/fleet/controller/bwlimit-controller
-declare -A ours=() # processes, by name
+# shellcheck source=../harness/store_lab.sh
+. "$(dirname "${BASH_SOURCE[0]}")/store_lab.sh"
+keys=$ETCD_DIR/keys ctl=$build/ctl/bwlimit-ctl controller=$build/fleet/controller/bwlimit-controller
+SHOWN=(one two)
 mkdir "$keys"
 
-signed() { "$here/../harness/fake_trays.py" sign hall-3 "$@"; } # name version type body key…
+signed() { "$here/fake_trays.py" sign hall-3 "$@"; } # name version type body key…
 both=("$keys/alice.pem" "$keys/bob.pem")
 # A policy: its version, its rate, further fields of its document.
 policy() { # version rate [word in it] [keys in front of the rest of JSON]
@@ -28,13 +29,14 @@ peers:
 control() { # name [option…]
 	local name=$1
 	shift
+	: >>"$ETCD_DIR/$name"
 	nsenter --net="/run/netns/$(etcd_ns "${CONTROL_NET:-$name}")" "$controller" \
 		--servers "$(etcd_urls)" --prefix "$PREFIX" --name "$name" --root "$ETCD_DIR/root" \
 		--online-key "$keys/online-$name.pem" --witness-key "$keys/witness.pem" --ca "$pki/ca.pem" \
 		--cert "$pki/controller.pem" --key "$pki/controller.key" --trust-clock "$@" >>"$ETCD_DIR/$name" 2>&1 &
 	ours[$name]=$!
 }
-start() { control "$1" --accept-etcd-holes --soak 4s --silent-after 20s --json; }
+start() { control "$1" --accept-etcd-holes --soak "${SOAK:-4}s" --silent-after "${SILENT:-20}s" --json; } # name
 says() { grep -qE -- "$2" "$ETCD_DIR/$1" 2>/dev/null; } # who pattern
 leader() { # the last one that said it leads
 	etcdctl_as root get --prefix --sort-by CREATE --limit 1 --print-value-only "$PREFIX/controller/leader/"
@@ -43,11 +45,16 @@ other() { [[ $1 == one ]] && echo two || echo one; }
 leads() { [[ $(leader) == "$1" ]]; }
 at() { etcdctl_as root get --print-value-only "$PREFIX/$1"; }
 payload() { at "all/doc/$1" | jq -r .payload | base64 -d; }
-is() { [[ $1 == "$2" ]] || { note "$1"; return 1; }; }
 from() { # who, line, pattern: said since
 	tail -n "+$(($2 + 1))" "$ETCD_DIR/$1" | grep_all -E -- "$3"
 }
 lines() { wc -l <"$ETCD_DIR/$1"; }
+# What both have said since a mark.
+declare -A marks=([one]=0 [two]=0)
+mark() { for w in "${!marks[@]}"; do [[ ! -e $ETCD_DIR/$w ]] || marks[$w]=$(lines "$w"); done; }
+since() { for w in "${!marks[@]}"; do [[ ! -e $ETCD_DIR/$w ]] || tail -n "+$((marks[$w] + 1))" "$ETCD_DIR/$w"; done; }
+since_says() { since | grep_all -E -- "$1"; }
+stages() { since | jq -rs 'sort_by(.time)[] | select(.event == "rollout") | .subject' | awk '{ printf "%s ", $2 }'; } # in per cent
 
 controllers_user() { # the certificate of both
 	local role=${ETCD_SEAT:+$ETCD_SEAT-}controller

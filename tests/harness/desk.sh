@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034 # scripts that source this use its variables
 # The desk of a fleet: a real etcd of one member, three trays, each in its own namespace with a cable to `net`, and the
-# people of the fleet's root. Source it after tap.sh; it sources etcd.sh and documents.sh, and removes everything at exit.
+# people of the fleet's root. Source it first: it sources store_lab.sh and documents.sh.
 
-desk_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-build=${BWL_BUILD:-$desk_here/../../build/release}
-etcd_wanted
-ETCD_DIR=$(mktemp -d) PREFIX=/bwl/v1 ETCD_N=1
+ETCD_N=1
+# shellcheck source=../harness/store_lab.sh
+. "$(dirname "${BASH_SOURCE[0]}")/store_lab.sh"
 LAB_TMP=$ETCD_DIR
-# shellcheck source=etcd.sh
-. "$desk_here/etcd.sh"
-# shellcheck source=documents.sh
-. "$desk_here/documents.sh"
-pki=$ETCD_DIR/pki desk=$ETCD_DIR/desk CTL=$build/ctl/bwlimit-ctl
+# shellcheck source=../harness/documents.sh
+. "$here/documents.sh"
+desk=$ETCD_DIR/desk CTL=$build/ctl/bwlimit-ctl
 mkdir "$desk"
-declare -A ours=() # processes, by name
 tray_ns() { echo "bwl-desk-$$-$1"; }
-desk_down() {
+clean_up() { # in place of store_lab.sh's
 	local i
-	kill "${ours[@]}"
-	wait "${ours[@]}"
 	for i in 1 2 3; do ip netns del "$(tray_ns "$i")"; done
-	etcd_down
-	rm -rf "$ETCD_DIR"
-} 2>/dev/null
-trap desk_down EXIT
+}
 
 ctl() { in_net "$CTL" "$@"; }
 fleet() { ctl --fleet "$@" --conf "$desk/fleet.conf"; }
@@ -46,10 +37,6 @@ tray_net() { # tray
 	ip -n "$ns" route add default via "$(tray_at "$1" 1)"
 	ip -n "$(etcd_ns 1)" route replace "10.78.${ETCD_SEAT:-1}.0/24" via "$ETCD_HERE"
 }
-stop() { # name
-	kill "${ours[$1]}" && wait "${ours[$1]}"
-	unset "ours[$1]"
-} 2>/dev/null
 sync_start() { # tray option…
 	[[ -z ${ours[sync$1]:-} ]] || stop "sync$1"
 	nsenter --net="/run/netns/$(tray_ns "$1")" "$build/sync/bwlimit-sync" --servers "$(etcd_url 1)" --prefix "$PREFIX" --tray "tray-$1" \

@@ -3,11 +3,8 @@
 # A fleet's traffic, as told by bwlimit-controller: a real etcd, a real controller, three real bwlimit-sync that
 # serve their tray's numbers, each in a namespace; bwlimitd is replaced by tests/harness/fake_numbers.py.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=../harness/tap.sh
-. "$here/../harness/tap.sh"
 # shellcheck source=../harness/desk.sh
-. "$here/../harness/desk.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/desk.sh"
 AT=$ETCD_HERE:7444
 answer() { fleet "$@" --json >"$ETCD_DIR/said" 2>"$ETCD_DIR/err"; }
 says() { jq -e "$1" "$ETCD_DIR/said" >/dev/null || { note "$(head -c 400 "$ETCD_DIR/said" "$ETCD_DIR/err")"; return 1; }; }
@@ -33,7 +30,7 @@ policy() { # rate
 tray_start() { # tray
 	local at=$ETCD_DIR/tray-$1
 	[[ -z ${ours[agent$1]:-} ]] || stop "agent$1"
-	"$here/../harness/fake_numbers.py" "$at.sock" "$at" >"$at.out" 2>&1 &
+	"$here/fake_numbers.py" "$at.sock" "$at" >"$at.out" 2>&1 &
 	ours[agent$1]=$!
 	await 5 grep -q ready "$at.out"
 	sync_start "$1" --agent "$ETCD_DIR/none" --serve "$(tray_at "$1"):7443" --commands "$at.sock"
@@ -179,7 +176,7 @@ fi
 if command -v prometheus >/dev/null; then
 	dashboard() {
 		mkdir "$ETCD_DIR/prometheus"
-		unshare --net sh -c 'ip link set lo up && exec "$@"' sh "$here/../harness/prometheus.py" "$ETCD_DIR/prometheus" \
+		unshare --net sh -c 'ip link set lo up && exec "$@"' sh "$here/prometheus.py" "$ETCD_DIR/prometheus" \
 			"$ETCD_DIR/got" "$monitoring/grafana/fleet.json" "$monitoring/prometheus/fleet.rules.yml" >"$ETCD_DIR/shown" ||
 			{ note "$(grep -A1 '^not ok' "$ETCD_DIR/shown")"; return 1; }
 	}

@@ -4,11 +4,8 @@
 # and which trays have them. A real etcd, a real bwlimit-sync for each of three trays, each in its own namespace;
 # bwlimitd is replaced by tests/harness/fake_bwlimitd.py, which reports in its status what it accepted.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=../harness/tap.sh
-. "$here/../harness/tap.sh"
 # shellcheck source=../harness/desk.sh
-. "$here/../harness/desk.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/desk.sh"
 
 run() { # command…: its exit code in $code, what it says in $ETCD_DIR/said
 	"$@" >"$ETCD_DIR/said" 2>&1
@@ -25,7 +22,7 @@ tray_start() { # tray
 	[[ -z ${ours[agent$1]:-} ]] || stop "agent$1"
 	local at=$ETCD_DIR/tray-$1
 	mkdir -p "$at"
-	SAID=$build/tests/harness/bwl-said "$here/../harness/fake_bwlimitd.py" "$at.sock" "$at" "tray-$1" >"$at.out" 2>&1 &
+	SAID=$build/tests/harness/bwl-said "$here/fake_bwlimitd.py" "$at.sock" "$at" "tray-$1" >"$at.out" 2>&1 &
 	ours[agent$1]=$!
 	await 5 grep -q ready "$at.out"
 	sync_start "$1" --agent "$at.sock"
