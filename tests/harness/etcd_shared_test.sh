@@ -29,7 +29,8 @@ joins() { # name: writes its namespace, seat and prefix when it can ask etcd, an
 	mkdir "$tmp/$1"
 	# shellcheck disable=SC2016 # the inner shell expands it
 	ETCD_DIR=$tmp/$1 PREFIX=/bwl/v1 ETCD_N=1 bash -c '. "$1/tap.sh"; . "$1/etcd.sh"; trap etcd_down EXIT; trap exit TERM
-		etcd_up >/dev/null && etcdctl_as root put "$PREFIX/here" "$$" >/dev/null && printf "%s\n" "$(etcd_ns net)" "$ETCD_SEAT" "$PREFIX" >"$ETCD_DIR/seat"
+		etcd_up >/dev/null && etcdctl_as root put "$PREFIX/here" "$$" >/dev/null &&
+			printf "%s\n" "$(etcd_ns net)" "$ETCD_SEAT" "$PREFIX" >"$ETCD_DIR/seat"
 		while sleep 1; do :; done' seat "$here" &
 	seat[$1]=$!
 	await 60 test -s "$tmp/$1/seat"
@@ -38,7 +39,8 @@ of() { sed -n "$2p" "$tmp/$1/seat"; } # name, 1: namespace, 2: seat, 3: prefix
 leaves() { # name
 	kill "${seat[$1]}" && wait "${seat[$1]}"
 	unset "seat[$1]"
-	[[ ! -e /run/netns/$(of "$1" 1) ]]
+	# The kernel takes its cable away later than its namespace's name.
+	[[ ! -e /run/netns/$(of "$1" 1) ]] && await 60 eval "! ip -n $(etcd_ns 1) link show seat$(of "$1" 2)"
 }
 its() { ip -n "$(etcd_ns 1)" -j link show "$1" | jq -r '.[0].address'; } # interface of etcd's namespace
 learnt() { ip -n "$(etcd_ns net)" -j neigh show 10.77.1.2 | jq -r '.[0].lladdr // empty'; }
