@@ -14,8 +14,8 @@ LAB_SOURCES=('10.7.0.0/24, "fd00:7::/64"' '10.7.1.0/24')
 # shellcheck source=old.sh
 . "$here/old.sh"
 into=$here/../recordings
-OLD=$(old_tools "$1" "${OLD_FLEET[@]}") || { echo "no tools of $1" >&2; exit 1; }
-LOAD=$OLD/bwlimit-load CTL=$OLD/bwlimit-ctl AGENT=$OLD/bwlimitd
+OLD=$(old_tools "$1") || { echo "no tools of $1" >&2; exit 1; }
+old
 lab_up || exit 1
 state=$LAB_TMP/state
 mkdir -p "$state/audit"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the last version left on disk (tests/recordings/state-0.3.0.tar.gz: desired and accepted policy, journal,
+# What 0.3.0 left on disk (tests/recordings/state-0.3.0.tar.gz: desired and accepted policy, journal,
 # ledger, history, audit log) is opened by this one after a boot: what was revoked stays so, what was spent stays
 # spent, and logs go on. Its maps: prog.recorded_maps_test.
 set -uo pipefail

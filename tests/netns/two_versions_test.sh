@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two versions in one fleet, with a real etcd: a tray whose tools, bwlimitd and bwlimit-sync are of the last version, with
-# today's controller and desk; then the tray is upgraded in place, and controller and desk are the older ones. Each takes,
-# signs and reads what both know. What a tray does not know it refuses as a whole, and reports it.
+# Two versions in one fleet, with a real etcd: a tray whose tools, bwlimitd and bwlimit-sync are those of 0.3.0, with today's
+# controller and desk; then the tray is upgraded in place, and controller and desk are those of 0.3.0. Each takes, signs
+# and reads what both know. What a tray does not know it refuses as a whole, and reports it.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-versions-$$ LAB_DESTS=2
@@ -14,12 +14,8 @@ LAB=bwl-versions-$$ LAB_DESTS=2
 # shellcheck source=../harness/old.sh
 . "$here/old.sh"
 old_wanted "two versions in one fleet" || { rc=$?; done_testing; exit $rc; }
-old_dir=$OLD
 # shellcheck source=../harness/controller_lab.sh
 . "$here/controller_lab.sh"
-NEW_LOAD=$LOAD NEW_CTL=$CTL NEW_AGENT=$AGENT
-tray_of_before() { LOAD=$old_dir/bwlimit-load CTL=$old_dir/bwlimit-ctl AGENT=$old_dir/bwlimitd SYNC=$old_dir/bwlimit-sync; }
-tray_of_today() { LOAD=$NEW_LOAD CTL=$NEW_CTL AGENT=$NEW_AGENT SYNC=$LAB_BUILD/sync/bwlimit-sync; }
 
 by_desk() { # FILE, of which both signed: the desk publishes it, and waits for the tray
 	in_net "$DESK" policy publish "$1" --conf "$FLEET/fleet.conf" --timeout 60s >"$LAB_TMP/desk" 2>&1 ||
@@ -39,11 +35,11 @@ closes() { # peer
 		lab_wait_for 10 state "$1" revoked
 }
 
-note "A tray of the last version, and today's controller and desk"
-tray_of_before
+note "A tray of $OLD_VERSION, and today's controller and desk"
+old
 DESK=$NEW_CTL
 docs_begin || exit 1
-check "control: etcd is up, and a tray of $OLD_FLEET_COMMIT is attached" controller_lab_up
+check "control: etcd is up, and a tray of $OLD_VERSION is attached" controller_lab_up
 "$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
 in_store
 sync_up
@@ -76,23 +72,23 @@ check "and what is closed is closed" state d2 revoked
 cp "$LAB_TMP/good" "$FLEET/enrolment"
 in_store
 
-note "The tray is upgraded in place, and controller and desk are those of the last version"
+note "The tray is upgraded in place, and controller and desk are those of $OLD_VERSION"
 control_down
 docs_die
-tray_of_today
-DESK=$old_dir/bwlimit-ctl CONTROL=$old_dir/bwlimit-controller
+new
+DESK=$OLD/bwlimit-ctl CONTROL=$OLD/bwlimit-controller
 check "control: today's programs are attached" eval 'in_dpu "$LOAD" attach --drill --host hpf0 --uplink p0 >"$LAB_TMP/attach" 2>&1 && docs_agent'
 sync_up
 check "what the tray took, holds" status '.policy.name == "base" and .closed == ["d2"] and .taken["enrolment/tray-7"].version == 2'
 : >"$LAB_TMP/control"
 control_up two --serve "$AT"
-check "control: the older controller leads" lab_wait_for 60 control_says '"leads"'
-check "a policy of the older desk is taken, and that is heard there" policy_of_desk 8mbit
+check "control: the controller of $OLD_VERSION leads" lab_wait_for 60 control_says '"leads"'
+check "a policy of its desk is taken, and that is heard there" policy_of_desk 8mbit
 check "it is in force" lab_wait_for 20 rate d1 8000000
-check "the older controller's time is taken" lab_wait_for 90 status '.fresh and .refused["timestamp/time"] == null'
+check "its controller's time is taken" lab_wait_for 90 status '.fresh and .refused["timestamp/time"] == null'
 check "packets pass" lab_wait_for 30 lab_both 1
-check "the older controller reads its signed status" lab_wait_for 90 row status '.status_signature == "signed" and .fresh and .policy_name == "base"'
+check "which reads the tray's signed status" lab_wait_for 90 row status '.status_signature == "signed" and .fresh and .policy_name == "base"'
 check "what is closed is closed" state d2 revoked
-check "a revocation of the older desk closes" closes d1
+check "a revocation of its desk closes" closes d1
 control_down
 done_testing

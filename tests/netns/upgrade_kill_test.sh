@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# SIGKILL of `bwlimit-load upgrade` from the last version, at system
-# calls drawn at random from the first one that changes anything. After each kill the old version is in force, or the
-# new one, or programs of both on the same maps, which hold rates and volumes, or nothing passes; upgrade and attach both
-# continue, and nothing spent or revoked is given back. Kills while maps change their shapes: prog.relayout_test.
+# SIGKILL of `bwlimit-load upgrade` from 0.3.0, at system calls drawn at random from the first one that changes anything. After
+# each kill the old version is in force, or the new one, or programs of both on the same maps, which hold rates and volumes, or
+# nothing passes; upgrade and attach both continue, and nothing spent or revoked is given back. Kills while maps change their shapes: prog.relayout_test.
 # KILLS=N, KILL_SEED=N, KILL_ALL=1.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
@@ -16,12 +15,11 @@ LAB=bwl-upkil-$$ LAB_DESTS=3
 # shellcheck source=../harness/old.sh
 . "$here/old.sh"
 export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
-FROM=$OLD_FLEET_COMMIT KILLS=${KILLS:-3}
-NEW_LOAD=$LOAD NEW_CTL=$CTL
+KILLS=${KILLS:-3}
 # shellcheck disable=SC2034 # of kill_at
 KILL_IN=(nsenter --net="/run/netns/$LAB-dpu")
 
-sentence="an upgrade from $FROM survives SIGKILL anywhere"
+sentence="an upgrade from $OLD_VERSION survives SIGKILL anywhere"
 if ! command -v strace >/dev/null; then
 	skip "$sentence" "no strace"
 	done_testing
@@ -37,8 +35,6 @@ note "KILL_SEED=$KILL_SEED"
 	lab_peer gone 2 "grant: { rate: 1gbit }"
 } | lab_policy_head none >"$LAB_TMP/policy.yaml"
 
-old() { LOAD=$OLD/bwlimit-load CTL=$OLD/bwlimit-ctl; }
-new() { LOAD=$NEW_LOAD CTL=$NEW_CTL; }
 load() { in_dpu "$LOAD" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 pings() { in_host ping -q -c 2 -i 0.2 -W 1 "$(lab_dest4 1)" >/dev/null; }
 used() { in_dpu "$CTL" peer show d1 --json | jq .left.used_bytes; }
@@ -136,7 +132,7 @@ go_on() { # where, by what
 	return 1
 }
 
-check "$FROM attaches" begin
+check "$OLD_VERSION attaches" begin
 new
 in_dpu strace -f -qq -s 200 -e trace=bpf,rename,unlink -o "$LAB_TMP/trace" "$LOAD" upgrade >"$LAB_TMP/out" 2>&1
 check "an upgrade that nobody kills is complete" go_on "no kill" upgrade
@@ -144,7 +140,7 @@ points "$LAB_TMP/trace" >"$LAB_TMP/points"
 all=$(wc -l <"$LAB_TMP/points") made=0 hits=0 bad=0
 declare -A states=()
 while read -r kind n; do
-	begin || { note "$FROM does not attach: $(cat "$LAB_TMP/err")"; bad=$((bad + 1)); }
+	begin || { note "$OLD_VERSION does not attach: $(cat "$LAB_TMP/err")"; bad=$((bad + 1)); }
 	new
 	kill_at "$kind" "$n" "$LOAD" upgrade && hits=$((hits + 1))
 	made=$((made + 1))

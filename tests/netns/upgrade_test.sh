@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# `bwlimit-load upgrade` from the last version to this one (docs/upgrade.md), under traffic: its real
-# tools attach, apply, revoke; then this tree's tools take over. Judged by the
-# receiver: never a byte above a volume, no packet to the revoked peer. The same with recorded maps, in
-# a clone without history: prog.recorded_maps_test.
+# `bwlimit-load upgrade` from 0.3.0 to this version (docs/upgrade.md), under traffic: its real tools attach, apply, revoke; then
+# this tree's tools take over. Judged by the receiver: never a byte above a volume, no packet to the revoked peer. The same with
+# recorded maps, in a clone without history: prog.recorded_maps_test.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-upgr-$$ LAB_DESTS=3
@@ -14,13 +13,10 @@ LAB=bwl-upgr-$$ LAB_DESTS=3
 . "$here/lab.sh"
 # shellcheck source=../harness/old.sh
 . "$here/old.sh"
-NEW_LOAD=$LOAD NEW_CTL=$CTL
 TOTAL=$((5 << 20)) WINDOW=$((3 << 20)) # bytes
 lab_up || exit 1
 BPFTOOL=$(command -v bpftool || echo /usr/sbin/bpftool)
 
-old() { LOAD=$OLD/bwlimit-load CTL=$OLD/bwlimit-ctl; }
-new() { LOAD=$NEW_LOAD CTL=$NEW_CTL; }
 load() { in_dpu "$LOAD" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 shown() { "$@" || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
 ctl() { in_dpu "$CTL" "$@"; }
@@ -86,7 +82,7 @@ begin() {
 	load attach --policy "$LAB_TMP/policy.yaml" --max-peers 64 --fresh-volume || return
 	in_host ping -q -c 3 -i 0.2 -W 2 "$(lab_dest4 3)" >/dev/null # neighbours are known
 }
-# Where the last version cannot be built: this one's, for what follows.
+# Where 0.3.0 cannot be built: this one's, for what follows.
 begin_here() {
 	new
 	policy >"$LAB_TMP/policy.yaml"
@@ -103,9 +99,9 @@ spent() { # both volumes
 }
 
 crossing() { # does a map change its shape?
-	local commit=$OLD_FLEET_COMMIT stops=$1 judges=() thieves=() owned used windowed passed before same=''
-	old_wanted "an upgrade from $commit" || return
-	check "$commit attaches" shown begin
+	local stops=$1 judges=() thieves=() owned used windowed passed before same=''
+	old_wanted "an upgrade from $OLD_VERSION" || return
+	check "$OLD_VERSION attaches" shown begin
 	before=$(unaccounted)
 	for i in 1 2 3; do judge_on "at-$i" $i; judges+=("$LAB_PID"); done
 	steal slowly 900 # the window lasts until the upgrade, on a slow machine too
@@ -119,7 +115,7 @@ crossing() { # does a map change its shape?
 	judges[2]=$LAB_PID
 	owned=$(owners) used=$(peer total .left.used_bytes) windowed=$(peer window .left.used_bytes)
 	passed=$(frames_of pass)
-	check "$commit counts" at_least "$passed" 1000
+	check "$OLD_VERSION counts" at_least "$passed" 1000
 	check "volumes are not spent yet" at_most "$windowed" $((WINDOW - 100000))
 
 	new
