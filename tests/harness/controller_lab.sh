@@ -1,19 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# A tray with its bwlimitd and bwlimit-sync (documents_store.sh), a bwlimit-controller, and people at a desk, with a real
-# etcd. Source it first: it sources the other files, skips the test if there is no etcd, and makes the lab with LAB_UP
-# (lab_up; lab_begin: no tray). The test sets LAB, LAB_DESTS and ETCD_N. Then controller_lab_up. Debian's etcd has known
-# vulnerabilities: --accept-etcd-holes.
+# A tray with its bwlimitd and bwlimit-sync (documents_store.sh, whose settings are this one's), a bwlimit-controller, and
+# people at a desk. Source it first; then controller_lab_up.
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-etcd_wanted
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-${LAB_UP:-lab_up} || exit 1
 # shellcheck source=../harness/documents_store.sh
-. "$here/documents_store.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/documents_store.sh"
 # shellcheck disable=SC2034 # tests use them
 CONTROL_PID='' pki=$ETCD_DIR/pki AT=$ETCD_HERE:7444 # where a controller serves
 controller_lab_finish() {

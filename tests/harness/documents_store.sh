@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# A lab whose bwlimitd gets signed documents through a real etcd and the real bwlimit-sync, as tray-7. Source it after
-# tap.sh, lab.sh and lab_up; then documents_store_up. ETCD_N: number of members (1); MEMBER: the one to publish
-# at; SYNC: another bwlimit-sync. Debian's etcd has known vulnerabilities: --accept-etcd-holes.
+# A lab whose bwlimitd gets signed documents (signed_documents.sh) through a real etcd and the real bwlimit-sync, as tray-7. Source
+# it first: it skips the test if there is no etcd; then documents_store_up. ETCD_N: number of members (1); MEMBER: the one to
+# publish at; SYNC: another bwlimit-sync. Debian's etcd has known vulnerabilities: --accept-etcd-holes.
 
-# shellcheck source=../harness/people.sh
-. "$LAB_HERE/people.sh"
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+etcd_wanted
 # shellcheck source=../harness/signed_documents.sh
-. "$LAB_HERE/signed_documents.sh"
+. "$here/signed_documents.sh"
 ETCD_DIR=$LAB_TMP/etcd PREFIX=/bwl/v1 ETCD_N=${ETCD_N:-1}
 mkdir "$ETCD_DIR"
 # shellcheck source=../harness/etcd.sh
@@ -30,11 +32,12 @@ sync_up() {
 		--agent "$SOCKET" --accept-etcd-holes --json >>"$LAB_TMP/sync" 2>&1 &
 	SYNC_PID=$!
 }
+enrolment_put() { etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null; }
 time_published() { sign timestamp time controller <<<'{}' && publish timestamp time; }
 documents_store_up() { # enrols the tray, and puts a first signed time into the store
 	docs_begin || exit 1
 	check "control: etcd is up" eval 'etcd_up >/dev/null && etcd_auth >/dev/null && etcd_tray tray-7 >/dev/null'
-	"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
+	docs_enrol
 	sync_up
 	time_published
 }

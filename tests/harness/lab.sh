@@ -236,6 +236,12 @@ lab_bg() { # file namespace command…
 	LAB_PID=$!
 	LAB_PIDS+=("$LAB_PID")
 }
+# bwlimitd in the DPU, until it has started: its process is AGENT_PID, what it says is in $LAB_TMP/agent.
+lab_agent() { # option…
+	lab_bg agent dpu "$AGENT" "$@" --json
+	AGENT_PID=$LAB_PID
+	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
+}
 # The end of a wait only ends a test that hangs: two minutes at the earliest.
 lab_wait_for() { # seconds command…: until it succeeds
 	local end=$((SECONDS + ($1 > 120 ? $1 : 120))) asked

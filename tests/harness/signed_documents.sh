@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# bwlimitd in a lab, with signed documents for it. Source it after tap.sh, lab.sh, lab_up and people.sh.
+# bwlimitd in a lab, with signed documents for it, and the people who sign them (people.sh): set LAB and LAB_DESTS, then source
+# it first. LAB_UP: what makes the lab (lab_up; lab_begin: no tray).
 
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+${LAB_UP:-lab_up} || exit 1
+# shellcheck source=../harness/people.sh
+. "$here/people.sh"
 export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_STATE_DIR=$LAB_TMP/state
 SOCKET=/run/bwlimit/${LAB_PINS##*/}.documents
 docs_begin() { # makes journal, audit log and a policy file with two peers; attaches, and starts bwlimitd
@@ -11,6 +20,7 @@ docs_begin() { # makes journal, audit log and a policy file with two peers; atta
 	lab_attach && docs_agent && people_root && people_enrolment
 	SHA=$("$CTL" --json policy verify "$FLEET/root" | jq -r .digest)
 }
+docs_enrol() { "$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1; } # this tray
 docs_text() { # rate of d1, rate of d2
 	lab_policy_head 1h <<-END
 	peers:
@@ -19,9 +29,7 @@ docs_text() { # rate of d1, rate of d2
 	END
 }
 docs_agent() {
-	lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$BWLIMIT_STATE_DIR" --json
-	AGENT_PID=$LAB_PID
-	lab_wait_for 30 test -S "$SOCKET" && lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
+	lab_agent --policy "$LAB_TMP/desired.yaml" --state-dir "$BWLIMIT_STATE_DIR" && lab_wait_for 30 test -S "$SOCKET"
 }
 docs_die() { # kills bwlimitd with SIGKILL
 	kill -KILL "$AGENT_PID"

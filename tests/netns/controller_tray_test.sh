@@ -38,7 +38,7 @@ cosigned() {
 }
 cosigned_more() { cosigned && (($(sed -n 2p "$LAB_TMP/cosigned") > ${1:-0})); }
 check "control: etcd is up" controller_lab_up
-"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
+docs_enrol
 sync_up
 stage_up
 check "the controller leads" lab_wait_for 15 control_says '"leads"'

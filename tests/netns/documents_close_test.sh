@@ -4,20 +4,12 @@
 # Signed documents that close, and the real bwlimitd: one person closes at once, two people open what was closed before they
 # signed, and nothing else does: no policy, no older document, no restart, no kill. Also what is stopped or clamped here.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-docsclose-$$ LAB_DESTS=2
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-lab_up || exit 1
-# shellcheck source=../harness/people.sh
-. "$here/people.sh"
 # shellcheck source=../harness/signed_documents.sh
-. "$here/signed_documents.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/signed_documents.sh"
 clock_begin
 docs_begin || exit 1
-"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
+docs_enrol
 sign policy base alice,bob < <(docs_text 3mbit 5mbit)
 cp "$FLEET/base" "$FLEET/three"
 taken 'control: a policy' policy base alice,bob < <(docs_text 5mbit 5mbit)

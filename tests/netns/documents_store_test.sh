@@ -5,16 +5,9 @@
 # (how fast is in a note); members of the store that die or are cut off under traffic open nothing; if the store is
 # cut off, what is open ends at the floor.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-docstore-$$ LAB_DESTS=2 ETCD_N=3
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-etcd_wanted
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-lab_up || exit 1
 # shellcheck source=../harness/documents_store.sh
-. "$here/documents_store.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/documents_store.sh"
 in_store() { # jq
 	etcdctl_as root get --print-value-only "$PREFIX/node/tray-7/out/status" | jq -e "$1" >/dev/null
 }

@@ -4,17 +4,9 @@
 # Signed documents and the real bwlimitd: what people signed comes into force, and nothing older or signed by too few;
 # without a signed time everything falls to its floor, whatever else is dead. documents_close_test.sh has what closes.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-documents-$$ LAB_DESTS=2
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-lab_up || exit 1
-# shellcheck source=../harness/people.sh
-. "$here/people.sh"
 # shellcheck source=../harness/signed_documents.sh
-. "$here/signed_documents.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/signed_documents.sh"
 clock_begin
 docs_begin || exit 1
 lab_wait_for 30 state d1 live

@@ -3,21 +3,12 @@
 # `lease sign`: the lease of a signed policy, made by hand with the controller's key, as a real bwlimitd accepts it; and
 # what it refuses before signing.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-leasesign-$$ LAB_DESTS=2
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-lab_up || exit 1
-trap lab_down EXIT
-# shellcheck source=../harness/people.sh
-. "$here/people.sh"
 # shellcheck source=../harness/signed_documents.sh
-. "$here/signed_documents.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/signed_documents.sh"
 clock_begin
 docs_begin || exit 1
-"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
+docs_enrol
 
 leased() { docs_text 4mbit 5mbit | sed 's/^heartbeat:.*/&\nlease: 40s/'; }
 lease() { # option…

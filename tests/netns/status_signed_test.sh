@@ -20,12 +20,11 @@ enrolment() { # NUMBER, log key, people
 	people_sign "$FLEET/enrolment.json" "$FLEET/enrolment" "${3:-alice,bob}" --type enrolment --audience tray:tray-7 --name tray-7 \
 		--number "$1" --for 365d
 }
-enrol_in_store() { etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null; }
 
 docs_begin || exit 1
 check "control: etcd is up" controller_lab_up
-"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
-enrol_in_store
+docs_enrol
+enrolment_put
 sync_up
 control_up one --serve "$AT"
 check "where its enrolment names no key, its status is shown as unsigned" lab_wait_for 60 row status '.status_signature == "unsigned"'
@@ -35,7 +34,7 @@ check "and is as it was" eval 'lying | jq -e ".tray == \"tray-7\" and .number ==
 note "Signed"
 refute "an enrolment with something else than a log's key is not signed" enrolment 2 nonsense
 check "an enrolment names the key of its audit log" enrolment 2 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")"
-enrol_in_store
+enrolment_put
 sync_up # it tells its status when it is connected, and otherwise every 30 s
 check "then its status is shown as signed" lab_wait_for 90 row status '.status_signature == "signed" and .why != null'
 check "for the store's readers, too" row trays '.status_signature == "signed"'
@@ -93,25 +92,25 @@ docs_agent
 sync_up
 check "another log's key than the enrolment's: it says that it does not sign" lab_wait_for 60 grep -q 'the status is not signed' "$LAB_TMP/agent"
 check "and is refused" lab_wait_for 90 row status '.status_signature == "refused"'
-check "until it is enrolled with the new key" eval 'enrolment 3 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")" && enrol_in_store && sync_up &&
+check "until it is enrolled with the new key" eval 'enrolment 3 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")" && enrolment_put && sync_up &&
 	lab_wait_for 120 row status ".status_signature == \"signed\""'
 
 note "An enrolment that nobody can judge"
 cp "$FLEET/enrolment" "$LAB_TMP/good"
-check "one person's, put there by who writes to the store" eval 'enrolment 9 "" alice && enrol_in_store'
+check "one person's, put there by who writes to the store" eval 'enrolment 9 "" alice && enrolment_put'
 check "then nobody can judge its status, and it is said what to do" \
 	lab_wait_for 90 row status '.status_signature == "unjudged" and .fresh == null and .alarm_count > 0 and (.why | test("enrol it anew"))'
 check "for the store's readers, too" row trays '.status_signature == "unjudged" and .policy_name == null and .fresh == null'
 check "who are told of the enrolment" grep -q 'tampering: enrolment/tray-7' "$LAB_TMP/err"
 check "it is told as an alarm" lab_wait_for 60 control_says '"alarm".*tray-7.*cannot be judged'
 check "and as a metric" lab_wait_for 30 metric status_refused 1
-check "an older one, that names no key" eval 'enrolment 1 && enrol_in_store'
+check "an older one, that names no key" eval 'enrolment 1 && enrolment_put'
 control_down
 : >"$LAB_TMP/control"
 control_up three --serve "$AT"
 check "is none by which the next leader judges" \
 	lab_wait_for 90 row status '.status_signature == "unjudged" and (.why | test("older one than before"))'
 check "nor the store's readers" row trays '.status_signature == "unjudged"'
-check "with the one that people signed last what it says counts again" eval 'cp "$LAB_TMP/good" "$FLEET/enrolment" && enrol_in_store && sync_up &&
+check "with the one that people signed last what it says counts again" eval 'cp "$LAB_TMP/good" "$FLEET/enrolment" && enrolment_put && sync_up &&
 	lab_wait_for 120 row status ".status_signature == \"signed\" and .fresh != null"'
 done_testing

@@ -4,17 +4,9 @@
 # bwlimitd's status of its tray: the audit log's newest checkpoint, and a proof from the one that was cosigned last,
 # which can be checked without the log; the ledger's number; the SAs that the policy wants and the kernel lacks.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-status-$$ LAB_DESTS=2
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-lab_up || exit 1
-# shellcheck source=../harness/people.sh
-. "$here/people.sh"
 # shellcheck source=../harness/signed_documents.sh
-. "$here/signed_documents.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/signed_documents.sh"
 docs_begin || exit 1
 said() { COSIGNED=${1:-0} "$here/give_document.py" "$SOCKET" >"$LAB_TMP/status" 2>/dev/null; }
 value() { jq -r ".status | $1" "$LAB_TMP/status"; } # of what was said
@@ -23,7 +15,7 @@ size() { note_of | sed -n 2p; }
 is() { said "${3:-0}" && [[ $(value "$1") == "$2" ]]; }
 
 check "without an enrolment nothing is said of the log" is '.checkpoint, .log_key, .proof' $'null\nnull\nnull'
-"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
+docs_enrol
 note "The audit log"
 "$CTL" audit checkpoint >"$LAB_TMP/kept"
 verified() { "$CTL" audit verify --key "$BWLIMIT_AUDIT_DIR/key.pub" --checkpoint "$LAB_TMP/told" >/dev/null; }

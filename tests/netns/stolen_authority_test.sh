@@ -11,8 +11,8 @@ LAB=bwl-stolen-$$ LAB_DESTS=2
 
 docs_begin || exit 1
 check "control: etcd is up" controller_lab_up
-"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
-etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null
+docs_enrol
+enrolment_put
 sync_up
 control_up one --serve "$AT"
 sign policy base alice,bob --audience tray:tray-7 --offline-for 10m < <(docs_text 3mbit 3mbit)

@@ -36,8 +36,8 @@ says_more() { (($(said) > $1)); }
 
 docs_begin || exit 1
 check "control: etcd is up, with 4 MiB" controller_lab_up --quota-backend-bytes 4194304
-"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
-etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null
+docs_enrol
+enrolment_put
 sync_up
 control_up one
 check "control: a controller leads" lab_wait_for 60 control_says '"leads"'

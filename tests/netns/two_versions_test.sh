@@ -26,7 +26,6 @@ enrolment() { # NUMBER, JSON that is added
 	CTL=$DESK people_sign "$FLEET/enrolment.json" "$FLEET/enrolment" alice,bob --type enrolment --audience tray:tray-7 \
 		--name tray-7 --number "$1" --for 365d
 }
-in_store() { etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null; }
 policy_of_desk() { # rate
 	CTL=$DESK sign policy base alice,bob --audience tray:tray-7 --offline-for 10m < <(docs_text "$1" 9mbit) && by_desk "$FLEET/base"
 }
@@ -40,8 +39,8 @@ old
 DESK=$NEW_CTL
 docs_begin || exit 1
 check "control: etcd is up, and a tray of $OLD_VERSION is attached" controller_lab_up
-"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
-in_store
+docs_enrol
+enrolment_put
 sync_up
 control_up one --serve "$AT"
 check "a policy of today's desk is taken, and that is heard" policy_of_desk 9mbit
@@ -62,7 +61,7 @@ note "What it does not know"
 cp "$FLEET/enrolment" "$LAB_TMP/good"
 AUDIENCE=tray:tray-7 "$here/fake_trays.py" sign hall-3 tray-7 3 enrolment "$(jq -nc --arg r "$SHA" \
 	'{tray: "tray-7", root: $r, labels: ["rack=1"], of_the_next_version: true}')" "$FLEET/alice.pem" "$FLEET/bob.pem" >"$FLEET/enrolment"
-in_store
+enrolment_put
 check "the tray says which key it does not know" lab_wait_for 60 status \
 	'.refused["enrolment/tray-7"] | .id == "signed-malformed" and (.text | test("of_the_next_version"))'
 check "none of it is taken: the enrolment of before holds" status '.taken["enrolment/tray-7"].version == 2'
@@ -70,7 +69,7 @@ check "nor its labels" eval '! grep -q "rack=1\"" "$BWLIMIT_STATE_DIR/signed.jso
 check "what passed, passes" lab_both 1
 check "and what is closed is closed" state d2 revoked
 cp "$LAB_TMP/good" "$FLEET/enrolment"
-in_store
+enrolment_put
 
 note "The tray is upgraded in place, and controller and desk are those of $OLD_VERSION"
 control_down

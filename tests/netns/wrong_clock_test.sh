@@ -4,16 +4,9 @@
 # A tray whose wall clock is an hour slow or an hour fast (tests/harness/clock.c), with documents in a real etcd: a slow one
 # prolongs nothing, a fast one opens nothing, and each recovers with a correct clock and a signed time.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-clock-$$ LAB_DESTS=2
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-etcd_wanted
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-lab_up || exit 1
 # shellcheck source=../harness/documents_store.sh
-. "$here/documents_store.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/documents_store.sh"
 # bwlimitd, killed and restarted with another clock; the boot clock, which measures durations, stays.
 clock_begin AGENT
 by_clock() { # seconds ahead
