@@ -4,27 +4,14 @@
 # A tray on which glass can be broken, with bwlimitd dead: set LAB and LAB_DESTS=2, then source it. It has two peers, a
 # policy file that is in force, wide.yaml for an emergency, and people who can sign; nothing is enrolled yet.
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-# shellcheck source=../harness/boot.sh
-. "$here/boot.sh"
+# shellcheck source=../harness/state_lab.sh
+. "$(dirname "${BASH_SOURCE[0]}")/state_lab.sh"
 # shellcheck source=../harness/documents.sh
 . "$here/documents.sh"
-lab_up || exit 1
 # shellcheck source=../harness/people.sh
 . "$here/people.sh"
 
 clock_begin
-STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
-mkdir "$STATE"
-export BWLIMIT_STATE_DIR=$STATE BWLIMIT_POLICY=$FILE BWLIMIT_JOURNAL_DIR=$STATE/journal
-export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
-"$CTL" audit init --origin test/glass >/dev/null 2>&1
-"$CTL" journal init >/dev/null 2>&1
-AGENT_PID=
 ATTACH=("$LOAD" attach --drill --max-peers 4096)
 policy() { # rate of d1 [heartbeat] [another line]
 	lab_policy_head "${2:-1h}" <<-END
@@ -34,14 +21,7 @@ policy() { # rate of d1 [heartbeat] [another line]
 	$(lab_peer d2 2 "grant: { rate: 1mbit }")
 	END
 }
-agent() {
-	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --history-size 0b --totals none --json
-	AGENT_PID=$LAB_PID
-	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
-}
-no_agent() { [[ -z $AGENT_PID ]] || { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null; }
 rate_is() { [[ $("$CTL" --json peer show "$1" | jq '.grant.rate_bits_per_second / 1000 | round') == "$2" ]]; }
-said() { grep -q "\"event\":\"$1\".*$2" "$LAB_TMP/agent"; }
 fails() { # id, command…
 	[[ $("${@:2}" 2>/dev/null | jq -r .error.id) == "$1" ]] || { note "$("${@:2}" 2>&1)"; false; }
 }
@@ -53,7 +33,7 @@ sign() { # file out who number options…
 
 policy 5mbit >"$FILE"
 in_dpu "${ATTACH[@]}" --fresh-volume >/dev/null 2>&1
-in_dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --once >/dev/null 2>&1
+once
 ctl heartbeat
 policy 50mbit >"$LAB_TMP/wide.yaml"
 people_root && people_enrolment || exit 1

@@ -5,25 +5,12 @@
 # the journal or the desired policy, each with the control that it works without an enrolment, and that
 # tightening still works. With bwlimitd, without it, and as a member of group bwlimit.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-enrolled-$$ LAB_DESTS=3
-# shellcheck source=../harness/tap.sh
-. "$here/../harness/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$here/../harness/lab.sh"
-# shellcheck source=../harness/boot.sh
-. "$here/../harness/boot.sh"
-lab_up || exit 1
+# shellcheck source=../harness/state_lab.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/state_lab.sh"
 # shellcheck source=../harness/people.sh
-. "$here/../harness/people.sh"
+. "$here/people.sh"
 
-STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
-mkdir "$STATE"
-export BWLIMIT_STATE_DIR=$STATE BWLIMIT_POLICY=$FILE BWLIMIT_JOURNAL_DIR=$STATE/journal
-export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
-"$CTL" audit init --origin test/enrolled >/dev/null 2>&1
-"$CTL" journal init >/dev/null 2>&1
-AGENT_PID=
 ATTACH=("$LOAD" attach --drill --max-peers 4096)
 
 # d1: a rate and a volume; d2: with a floor; d3: only in `more`.
@@ -39,16 +26,8 @@ policy() { # rate of d1 [more]
 	END
 }
 D3=$(lab_peer d3 3 "grant: { rate: 1mbit }")
-agent() {
-	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --history-size 0b --totals none --json
-	AGENT_PID=$LAB_PID
-	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
-}
-no_agent() { [[ -z $AGENT_PID ]] || { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null; }
 rate() { "$CTL" --json peer show "$1" 2>/dev/null | jq -r '.grant.rate_bits_per_second // 0 | (. / 1000 | round) * 1000'; }
 rate_is() { [[ $(rate "$1") == "$2" ]]; }
-desire() { policy "$@" >"$FILE.new" && mv "$FILE.new" "$FILE"; }
-said() { grep -q "\"event\":\"$1\".*$2" "$LAB_TMP/agent"; }
 load() { in_dpu "$LOAD" "$@" >"$LAB_TMP/ctl" 2>&1; }
 enrolled_widens() { [[ $("$@" 2>/dev/null | jq -r .error.id) == enrolled-widens ]]; }
 policy 5mbit >"$LAB_TMP/five.yaml"
@@ -73,7 +52,7 @@ fresh() { # [enrolled]
 	"$CTL" journal init >/dev/null 2>&1
 	cp "$LAB_TMP/five.yaml" "$FILE"
 	in_dpu "${ATTACH[@]}" --fresh-volume >"$LAB_TMP/out" 2>&1 || { note "$(cat "$LAB_TMP/out")"; return 1; }
-	in_dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --once >/dev/null 2>&1
+	once
 	in_dpu "$CTL" heartbeat >/dev/null 2>&1
 	[[ -z ${1-} ]] || people_put
 }
@@ -200,7 +179,7 @@ does "control: lowered by hand it is lower" peer set d1 rate 4mbit
 check "for good" rate_is d1 4000000
 no_agent
 desire 5mbit "$D3"
-refute "at its start it refuses a wider file, too" in_dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --once
+refute "at its start it refuses a wider file, too" once
 check "and what was in force stays then" rate_is d1 4000000
 
 # --- around it

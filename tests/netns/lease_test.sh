@@ -23,11 +23,7 @@ desired() { # tamper, lease
 	$(lab_peer d1 1 "grant: { rate: 5mbit }")
 	END
 }
-agent() {
-	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$LAB_TMP/state" --json
-	AGENT_PID=$LAB_PID
-	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
-}
+agent() { lab_agent --policy "$FILE" --state-dir "$LAB_TMP/state"; }
 die() {
 	kill -KILL "$AGENT_PID"
 	wait "$AGENT_PID" 2>/dev/null

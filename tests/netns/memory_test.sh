@@ -29,11 +29,7 @@ lab_policy_head 1h >"$FILE" <<-END
 	$(lab_peer d1 1 "grant: { rate: 5mbit }")
 END
 agent() {
-	rm -f "$LAB_TMP/agent"
-	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm "$TPM_MODE" --tpm-every 1s --history-size 0b \
-		--totals none --json
-	AGENT_PID=$LAB_PID
-	lab_wait_for 20 grep -q '"event":"start"' "$LAB_TMP/agent"
+	lab_agent --policy "$FILE" --state-dir "$STATE" --tpm "$TPM_MODE" --tpm-every 1s --history-size 0b --totals none
 }
 no_agent() { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null
 boot() { power_off; attach || note "$(cat "$LAB_TMP/err")"; agent; }

@@ -24,9 +24,7 @@ desired() { # tamper
 	END
 }
 agent() {
-	lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state" --json
-	AGENT_PID=$LAB_PID
-	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
+	lab_agent --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state"
 }
 applied() { grep -c 'put in force' "$LAB_TMP/agent"; }
 put() {

@@ -5,24 +5,12 @@
 # is used, whatever has happened to the source. It is the old one or the new one, wherever bwlimitd is killed. A policy
 # applied by hand is an order to bwlimitd, and without bwlimitd the result is the same.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-owner-$$ LAB_DESTS=2
-# shellcheck source=../harness/tap.sh
-. "$here/../harness/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$here/../harness/lab.sh"
-# shellcheck source=../harness/boot.sh
-. "$here/../harness/boot.sh"
+# shellcheck source=../harness/state_lab.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/state_lab.sh"
 export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
-lab_up || exit 1
 
-STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml COPY=$LAB_TMP/state/accepted.yaml
-mkdir "$STATE"
-export BWLIMIT_STATE_DIR=$STATE BWLIMIT_POLICY=$FILE BWLIMIT_JOURNAL_DIR=$STATE/journal
-export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
-"$CTL" audit init --origin test/owner >/dev/null 2>&1
-"$CTL" journal init >/dev/null 2>&1
-AGENT_PID=
+COPY=$STATE/accepted.yaml
 # Without a policy and a port on its command line, as the unit has it.
 ATTACH=("$LOAD" attach --drill --fresh-volume --max-peers 8192)
 DPU=(nsenter --net="/run/netns/$LAB-dpu")
@@ -37,19 +25,10 @@ policy() { # rate of d1, of d2
 	$(lab_peer d2 2 "grant: { rate: ${2:-10mbit}, burst: 1mb }")
 	END
 }
-desire() { policy "$@" >"$FILE.new" && mv "$FILE.new" "$FILE"; }
-agent() {
-	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --history-size 0b --totals none --json
-	AGENT_PID=$LAB_PID
-	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
-}
-no_agent() { [[ -z $AGENT_PID ]] || { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null; }
-once() { in_dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --once >"$LAB_TMP/once" 2>&1; }
 # A copy without its two lines is exactly this file.
 copy_is() { tail -n +3 "$COPY" 2>/dev/null | cmp -s - "$1"; }
 rate_is() { [[ $("$CTL" --json peer show "$1" 2>/dev/null | jq .grant.rate_bits_per_second) == "$2" ]]; }
 status() { "$LOAD" status --json 2>/dev/null | jq -e "$1" >/dev/null; }
-said() { grep -q "\"event\":\"$1\".*$2" "$LAB_TMP/agent"; }
 reboot() {
 	power_off
 	attach || { note "attach: $(cat "$LAB_TMP/err")"; return 1; }
