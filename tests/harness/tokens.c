@@ -6,6 +6,9 @@
  *   bwl-tokens PIN_DIR PORT BITS-PER-SECOND BURST LARGEST refusing SECONDS
  *   bwl-tokens PIN_DIR PORT BITS-PER-SECOND BURST LARGEST using SECONDS PER-CENT [port]
  *
+ * For PORT also peer:NAME: by that peer's own counters, for one of many peers. They do not say why
+ * it refused: only its rate may.
+ *
  * LARGEST: what one packet is charged at most, in bytes. Prints "# ready", later one line: "excess
  * BYTES passed BYTES allowed BYTES ns NS". No number in it depends on how fast the machine is, or
  * on when anybody had his turn:
@@ -28,6 +31,7 @@
  *
  * It gives up after two minutes, and with SIGTERM, with exit code 1.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "bwl/tables.h"
 #include "maps/reason.h"
@@ -58,11 +63,13 @@ struct judge {
 	double share; /* 0: refusing */
 	uint32_t row; /* of the port's counters */
 	uint32_t refusal;
+	uint32_t peer;   /* 0: by the port's counters */
 	int possible;    /* CPUs */
 	uint64_t *first; /* frames of each CPU and reason at the first look */
 	bool *ran;       /* each CPU: it has passed or refused something since */
 	struct bwl_pins *pins;
 	struct bwl_reason_count *count; /* a CPU each */
+	struct bwl_peer_count *of_peer; /* likewise */
 	struct look *at;
 	size_t n, from; /* from: the first look that has refused, of the chain or of SECONDS; 0:
 			   none */
@@ -98,6 +105,39 @@ static int read_counts(struct judge *j, int which, uint32_t reason, struct bwl_r
 	return r;
 }
 
+static int read_peer(struct judge *j, struct look *l)
+{
+	int c;
+
+	if (bpf_map_lookup_elem(j->pins->fd[BWL_PIN_peercnt], &j->peer, j->of_peer))
+		return -errno;
+	l->passed = l->refused = 0;
+	for (c = 0; c < j->possible; c++) {
+		const struct bwl_peer_count *n = &j->of_peer[c];
+
+		if (!j->n)
+			j->first[c] = n->frames + n->drop_frames;
+		j->ran[c] |= n->frames + n->drop_frames != j->first[c];
+		l->passed += n->bytes;
+		l->refused += n->drop_frames;
+	}
+	return 0;
+}
+
+static int read_port(struct judge *j, struct look *l)
+{
+	struct bwl_reason_count passed, refused;
+	/* What is refused later than it is seen here only shortens a chain. */
+	int r = read_counts(j, 0, BWL_R_PASS, &passed);
+
+	r = r ? r : read_counts(j, 1, j->refusal, &refused);
+	if (r)
+		return r;
+	l->passed = passed.charged;
+	l->refused = refused.frames;
+	return 0;
+}
+
 /* What CPUs may hold of the bucket that another finds empty. */
 static double held(const struct judge *j)
 {
@@ -111,20 +151,15 @@ static double held(const struct judge *j)
 static int look(struct judge *j)
 {
 	struct look *l = &j->at[j->n];
-	struct bwl_reason_count passed, refused;
 	int r;
 
 	l->before = mono_ns();
-	r = read_counts(j, 0, BWL_R_PASS, &passed);
-	/* What is refused later than it is seen here only shortens a chain. */
-	r = r ? r : read_counts(j, 1, j->refusal, &refused);
+	r = j->peer ? read_peer(j, l) : read_port(j, l);
 	l->after = mono_ns();
 	if (r) {
 		fprintf(stderr, "bwl-tokens: %s\n", strerror(-r));
 		return -1;
 	}
-	l->passed = passed.charged;
-	l->refused = refused.frames;
 	j->n++;
 	return 0;
 }
@@ -238,7 +273,7 @@ int main(int argc, char **argv)
 	bool use = (argc == 9 || own) && !strcmp(argv[6], "using");
 
 	if (!use && (argc != 8 || strcmp(argv[6], "refusing"))) {
-		fputs("usage: bwl-tokens PIN_DIR PORT BITS-PER-SECOND BURST LARGEST refusing SECONDS | using SECONDS PER-CENT [port]\n",
+		fputs("usage: bwl-tokens PIN_DIR PORT|peer:NAME BITS-PER-SECOND BURST LARGEST refusing SECONDS | using SECONDS PER-CENT [port]\n",
 		      stderr);
 		return 2;
 	}
@@ -247,7 +282,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "bwl-tokens: %s\n", e.text);
 		return 1;
 	}
-	while (port < BWL_MAX_PORTS && strcmp(j.pins->dev[port].name, argv[2]))
+	if (!strncmp(argv[2], "peer:", 5)) {
+		j.peer = bwl_name_id(j.pins, argv[2] + 5);
+		if (!j.peer) {
+			fprintf(stderr, "bwl-tokens: there is no peer '%s'\n", argv[2] + 5);
+			return 1;
+		}
+	}
+	while (!j.peer && port < BWL_MAX_PORTS && strcmp(j.pins->dev[port].name, argv[2]))
 		port++;
 	j.row = port * BWL_REASON_COLUMNS;
 	j.rate = atof(argv[3]) / 8e9;
@@ -260,8 +302,9 @@ int main(int argc, char **argv)
 	if (port == BWL_MAX_PORTS || j.possible < 1)
 		return 1;
 	j.count = calloc((size_t)j.possible, sizeof(*j.count));
+	j.of_peer = calloc((size_t)j.possible, sizeof(*j.of_peer));
 	j.first = calloc((size_t)j.possible * 2, sizeof(*j.first));
 	j.ran = calloc((size_t)j.possible, sizeof(*j.ran));
 	j.at = calloc(LOOKS, sizeof(*j.at));
-	return !j.count || !j.first || !j.ran || !j.at || judge(&j);
+	return !j.count || !j.of_peer || !j.first || !j.ran || !j.at || judge(&j);
 }

@@ -18,7 +18,7 @@ check "quickstart finds that it may encrypt, and every row is ok" test $rc -eq 0
 check "before there are keys nothing arrives" row "tray-2, before it has keys" '.measured == 0 and .verdict == "ok"'
 for family in 4 6; do
 	check "through the tunnel IPv$family is held to the grant" row "tray-2, encrypted, UDP, IPv$family" \
-		'.limit == 5000000 and .offered > 10000000 and .measured > 4000000'
+		'.limit == 5000000 and .offered > 10000000 and .measured > 0 and .verdict == "ok"'
 done
 check "revoked, nothing arrives" row "tray-2, revoked" '.measured == 0 and .verdict == "ok"'
 check "on the wire nothing was in the clear" row "the wire between them, in the clear" '.measured == 0 and .offered > 0'

@@ -59,22 +59,25 @@ encrypted_nothing() { # name address
 	lab_wait_for 5 grep -q ready "$LAB_TMP/count"
 	in_ns host1 "$FRAMES" send h0 --gw "$(tray_mac 1 2)" --seconds 2 --pps 200 >/dev/null \
 		<<<"eth ip4 src=10.0.1.9 dst=$2 udp dport=5201 fill=1000"
-	sleep 0.3
+	in_ns switch "$FRAMES" settle
 	lab_stop "$counter"
 	bytes=$(awk '$3 == "10.0.1.9" { n += $5 } END { print n + 0 }' "$LAB_TMP/count")
-	echo "$1|0|$((200 * 1042 * 8))|$bytes|2000000000|0|0" >>"$rows"
+	echo "$1|0|$((200 * 1042 * 8))|$bytes|2000000000|ok" >>"$rows"
 }
 encrypted_refused() { [[ $(mesh_reason 1 pf0hpf peer-rate) -gt $1 ]]; } # frames
 encrypted_udp() { # name address headers
 	# 1300: in IPv6 1400 would not fit into the tunnel at an MTU of 1500
-	local bps=$((ENCRYPTED_MBIT * 1000000)) b t was
+	local bps=$((ENCRYPTED_MBIT * 1000000)) b t was judge
 	was=$(mesh_reason 1 pf0hpf peer-rate)
-	lab_bg udp host1 timeout 30 iperf3 -c "$2" -p 5201 -u -b $((2 * bps)) -l 1300 -t 8
-	lab_wait_for 20 encrypted_refused $((was + 100)) # the burst is spent
+	lab_bg udp host1 timeout 600 iperf3 -c "$2" -p 5201 -u -b $((2 * bps)) -l 1300 -t 500
+	lab_wait_for 120 encrypted_refused $((was + 100)) # the burst is spent
+	judge dpu1 "$LAB_PINS/tray1" tray-2 $ENCRYPTED_MBIT 1514 refusing 3 >"$LAB_TMP/verdict" &
+	judge=$!
 	read -r b _ t < <(in_ns host2 "$FRAMES" sample h0 4)
-	wait "$LAB_PID" # the server takes one client after the other
+	wait "$judge"
+	lab_stop "$LAB_PID" # the server takes one client after the other
 	# This includes the marker's pings, which are charged like the rest.
-	echo "$1|$bps|$((2 * bps * (1300 + $3) / 1300))|$b|$t|0.8|1.01" >>"$rows"
+	echo "$1|$bps|$((2 * bps * (1300 + $3) / 1300))|$b|$t|$(cat "$LAB_TMP/verdict")" >>"$rows"
 }
 # All that left both trays, and what part of it anybody can read.
 encrypted_wire() {
@@ -82,6 +85,6 @@ encrypted_wire() {
 	all=$(capture_list wire '' | encrypted_bytes)
 	clear=$(capture_list wire "not ($CAPTURE_ALLOWED)" | encrypted_bytes)
 	capture_lacks_marker wire || clear=$((clear + 1))
-	echo "the wire between them, in the clear|0|$((all * 8 / 20))|$clear|20000000000|0|0" >>"$rows"
+	echo "the wire between them, in the clear|0|$((all * 8 / 20))|$clear|20000000000|ok" >>"$rows"
 }
 encrypted_bytes() { awk 'match($0, /length [0-9]+/) { n += substr($0, RSTART + 7, RLENGTH - 7) } END { print n + 0 }'; }
