@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A command's output, and its limits: only whole documents are passed on. */
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "bwl/clock.h"
 #include "web/asker.h"
 #include "web/whole.h"
 #include "../test.h"
@@ -44,6 +49,19 @@ static const char program[] = "#!/bin/sh\n"
 			      " printf '\"}' ;;\n"
 			      "esac; done\n";
 
+/* The clock of both processes: it stands still unless a test moves it. */
+static uint64_t *clock_ns;
+
+uint64_t bwl_now_ns(void)
+{
+	return *clock_ns;
+}
+
+static void pass(uint64_t ms)
+{
+	*clock_ns += ms * 1000000;
+}
+
 static struct asker asker;
 static char path[] = "/tmp/bwl-asker-XXXXXX";
 
@@ -54,6 +72,11 @@ static int start(void **state)
 	struct bwl_err e = { 0 };
 
 	(void)state;
+	clock_ns = mmap(NULL, sizeof(*clock_ns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	if (clock_ns == MAP_FAILED)
+		return -1;
+	pass(1000);
 	if (fd < 0 || write(fd, program, strlen(program)) != (ssize_t)strlen(program) ||
 	    fchmod(fd, 0700))
 		return -1;
@@ -171,6 +194,33 @@ static void is_taken(struct asker *a, unsigned status, const char *has)
 	free(text);
 }
 
+/* The other process has read all that was sent to it. */
+static void is_read(int fd)
+{
+	int left = 1;
+
+	for (unsigned i = 0; i < TRIES * 1000 && !ioctl(fd, SIOCOUTQ, &left) && left; i++)
+		usleep(1000);
+	assert_int_equal(left, 0);
+}
+
+/* bwlimitd sends that; when the second is read, all is done that the first, or a question, caused.
+ */
+static void says(int conn, const char *text)
+{
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(send(conn, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+		is_read(conn);
+	}
+}
+
+static bool is_open(int conn)
+{
+	char byte;
+
+	return recv(conn, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
 static void what_goes_on_ends_when_nobody_asks_again_or_it_says_nothing(void **state)
 {
 	static const char line[] = "{\"kind\": \"top\"}\n";
@@ -178,7 +228,6 @@ static void what_goes_on_ends_when_nobody_asks_again_or_it_says_nothing(void **s
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	struct bwl_err e = { 0 };
 	struct asker a;
-	bool ended = false;
 	char byte;
 
 	(void)state;
@@ -207,19 +256,23 @@ static void what_goes_on_ends_when_nobody_asks_again_or_it_says_nothing(void **s
 	conn = hear(fd, "{\"stream\": true}\n");
 	send(conn, line, strlen(line), MSG_NOSIGNAL);
 	is_taken(&a, 200, "top");
-	for (unsigned i = 0; !ended && i < TRIES * 10; i++) {
-		struct pollfd p = { .fd = conn, .events = POLLIN };
-
-		if (poll(&p, 1, 100))
-			ended = recv(conn, &byte, 1, 0) <= 0;
-		else
-			send(conn, line, strlen(line), MSG_NOSIGNAL);
-	}
-	assert_true(ended);
+	pass(2999);
+	says(conn, line);
+	assert_true(is_open(conn));
+	pass(1);
+	send(conn, line, strlen(line), MSG_NOSIGNAL);
+	assert_int_equal(recv(conn, &byte, 1, 0), 0);
 	close(conn);
 
 	asker_ask(&a, "goes-on");
 	conn = hear(fd, "{\"stream\": true}\n"); /* but no line follows */
+	is_read(a.fd);
+	says(conn, " ");
+	pass(4999);
+	says(conn, " ");
+	assert_true(is_open(conn));
+	pass(1);
+	send(conn, " ", 1, MSG_NOSIGNAL);
 	is_taken(&a, 503, "\"ETIMEDOUT\"");
 	assert_int_equal(recv(conn, &byte, 1, 0), 0);
 	close(conn);
