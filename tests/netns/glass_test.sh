@@ -57,12 +57,26 @@ check "what was revoked is closed again" lab_wait_for 30 is_closed 2
 no_agent
 
 # --- the data plane ends it, with every daemon dead
-LIFE=15s sign "$LAB_TMP/wide.yaml" brief alice,bob 6 --break-glass --opens d2
-check "one that is short" eval 'break_glass "$LAB_TMP/brief" >/dev/null'
-check "is in force" rate_is d1 50000
-check "with what it opens" lab_wait_for 5 is_open 2
-check "and ends by itself" lab_wait_for 60 is_closed 1
-check "with what it opened" is_closed 2
+number=6
+over() { [[ $(ctl --json policy show | jq '.returns_in_s < 0') == true ]]; }
+brief() { # life: of one that ends before it was seen on a busy machine the next is longer
+	seen=
+	LIFE=$1 sign "$LAB_TMP/wide.yaml" brief alice,bob $((number++)) --break-glass --opens d2
+	break_glass "$LAB_TMP/brief" >/dev/null || return
+	seen=broken
+	until over; do
+		rate_is d1 50000 && seen+=' in force'
+		is_open 2 && seen+=' open' && return
+	done
+	ctl policy rollback
+	false
+}
+brief 15s || brief 1m || brief 4m
+check "one that is short" test "${seen:0:6}" == broken
+check "is in force" eval '[[ $seen == *" in force"* ]]'
+check "with what it opens" eval '[[ $seen == *" open" ]]'
+check "and ends by itself" lab_wait_for 300 over
+check "with everything, and what it opened" eval 'is_closed 1 && is_closed 2'
 agent
 check "bwlimitd brings the policy before" lab_wait_for 60 rate_is d1 5000
 check "and says so" lab_wait_for 30 said policy 'not confirmed in time: the policy before is in force again'
