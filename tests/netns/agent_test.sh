@@ -30,6 +30,16 @@ once() { in_dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --json --once >"$
 rate_is() { # peer rate
 	[[ $("$CTL" --json policy show | jq -r ".peers[] | select(.peer == \"$1\").grant.rate_bits_per_second") == "$2" ]]
 }
+# It renews the heartbeat so often: it has then done what it was told of before the second time.
+control() { bpftool -j map lookup pinned "$LAB_PINS/maps/bwl_ctl_v1" key 0 0 0 0 | jq -c .value; }
+renewed() { [[ $(control) != "$was" ]]; }
+beats() { # times
+	local i was
+	for ((i = 0; i < $1; i++)); do
+		was=$(control)
+		lab_wait_for 30 renewed || return
+	done
+}
 said() { grep -q "\"event\":\"$1\".*$2" "$LAB_TMP/agent"; }
 
 desire 1mbit
@@ -72,7 +82,7 @@ agent
 lab_wait_for 5 rate_is sink 8000000
 is_live() { "$CTL" --json peer show sink | jq -e '.state == "live"'; }
 check "the agent renews a heartbeat of 2 s" lab_wait_for 5 is_live
-sleep 3
+check "again and again" beats 5
 check "for as long as it lives" lab_wait_for 5 is_live
 kill -KILL "$AGENT_PID"
 wait "$AGENT_PID" 2>/dev/null
@@ -107,8 +117,7 @@ tamper() {
 		done
 	done
 }
-touch "$FILE" # it looks, and knows the maps as they are
-sleep 0.5
+beats 2 # it has looked when it began, and knows the maps as they are
 check "bodies of the policy can be written past every tool" tamper
 check "the limits are others then" sh -c "! $CTL --json policy show | jq -e '.peers[] |
 	select(.peer == \"sink\").grant.rate_bits_per_second == 8000000'"
@@ -118,7 +127,7 @@ check "and raises an alarm" said maps-changed 'something other than'
 
 in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" --confirm 60s >/dev/null 2>&1
 desire 9mbit
-sleep 0.5
+beats 2
 check "a policy on trial is left to who tries it" rate_is sink 7000000
 in_dpu "$CTL" policy rollback >/dev/null
 touch "$FILE"
