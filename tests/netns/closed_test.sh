@@ -46,7 +46,7 @@ try() { # from-namespace device gateway; frames on standard input
 		lab_wait_for 5 grep -q ready "$LAB_TMP/at-$p"
 	done
 	in_ns "$1" "$FRAMES" send "$2" --gw "$3" --count 400 --pps 2000 >"$LAB_TMP/sent" || nok "frames can be sent"
-	sleep 0.2
+	lab_settle
 	leaked=0
 	for p in "${pids[@]}"; do lab_stop "$p"; done
 	for p in $places; do
@@ -177,9 +177,11 @@ thief_answers() { # the DPU's own, as the kernel asks for it
 	ip_in dpu addr del fd00:7::77/64 dev hpf0 2>/dev/null
 	ip_in host addr replace fd00:7::77/64 dev h0 nodad
 	ip_in dpu addr add fd00:7::77/64 dev hpf0
-	sleep 2.5 # the kernel asks within a second, and waits for a second
-	! grep -Eq 'fd00:7::77.*(dadfailed|tentative)' < <(ip_in dpu -6 addr show dev hpf0)
+	lab_wait_for 30 has_decided || note "the kernel still asks"
+	[[ $(address) != *dadfailed* ]]
 }
+address() { ip_in dpu -6 -o addr show dev hpf0 to fd00:7::77; }
+has_decided() { [[ $(address) == *dadfailed* || $(address) != *tentative* ]]; }
 check "a thief who answers duplicate address detection takes no address of the DPU" thief_answers
 lab_sysctl dpu net.ipv6.conf.hpf0.accept_dad=1 net.ipv6.conf.hpf0.dad_transmits=1
 refute "as he does where the port asks (the control)" thief_answers

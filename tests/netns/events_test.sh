@@ -24,7 +24,7 @@ desired() { # rate
 records() { "$CTL" audit show --json | jq -c "select($1)"; }
 count() { records "$1" | wc -l; }
 has() { [[ $(count "$1") -ge ${2:-1} ]]; }
-ctl() { in_dpu timeout 20 "$CTL" "$@" >"$LAB_TMP/out" 2>&1 || { note "$(cat "$LAB_TMP/out")"; false; }; }
+ctl() { in_dpu timeout 300 "$CTL" "$@" >"$LAB_TMP/out" 2>&1 || { note "$(cat "$LAB_TMP/out")"; false; }; }
 bytes() { cat "$BWLIMIT_AUDIT_DIR"/log-*.jsonl | wc -c; }
 refused() { # reason: frames
 	in_dpu "$CTL" --json reasons --all | jq "[.reasons[] | select(.port == \"hpf0\" and .reason == \"$1\").frames] | add // 0"

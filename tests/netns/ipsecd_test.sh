@@ -29,7 +29,7 @@ ipsecd() { # file: in the background; sets LAB_PID
 }
 wrong() { # status words…: on one line of its standard error
 	local status=0 err
-	err=$(in_dpu timeout 10 "$IPSECD" "${@:3}" 2>&1 >/dev/null </dev/null) || status=$?
+	err=$(in_dpu timeout 300 "$IPSECD" "${@:3}" 2>&1 >/dev/null </dev/null) || status=$?
 	[[ $status -eq $1 && $err == *"$2"* ]] || { note "status $status: $err"; return 1; }
 }
 policy() { # add|delete: an IPsec policy of the peer's that leads somewhere else

@@ -21,9 +21,9 @@ forget() { # paths' MTUs
 tcp() { # destination [options of iperf3…]: half of 100 MB at least arrives before the client ends
 	# When the client has handed over everything, up to 12 MB are still on their way and not counted. The server opens
 	# another socket after each client: who comes before that is refused, and comes again.
-	local end=$((SECONDS + 30))
+	local end=$((SECONDS + 180))
 	while
-		timeout 60 nsenter --net="/run/netns/$LAB-host" iperf3 -c "$1" -n 100M -J "${@:2}" >"$LAB_TMP/tcp" 2>&1
+		timeout 600 nsenter --net="/run/netns/$LAB-host" iperf3 -c "$1" -n 100M -J "${@:2}" >"$LAB_TMP/tcp" 2>&1
 		jq -e .error "$LAB_TMP/tcp" >/dev/null 2>&1 && [[ $SECONDS -lt $end ]]
 	do sleep 0.2; done
 	note "$1: $(jq -c '.end | [.sum_received.bytes, .sum_received.seconds, .sum_sent.retransmits]' "$LAB_TMP/tcp")"

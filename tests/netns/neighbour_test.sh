@@ -110,11 +110,12 @@ ip_in dpu -6 route add unreachable fd00:dead::/32
 was=$(errors)
 in_ns mgmt "$FRAMES" send eth0 --gw "$(lab_mac dpu mgmt0)" >/dev/null \
 	<<<"eth ip6 src=fd00:250::2 dst=fd00:250::1 udp dport=99 fill=64"
-sleep 0.2
-check "the kernel says what it cannot deliver where it may, and counts it" [ "$(errors)" -gt "$was" ]
+more_errors() { [[ $(errors) -gt $was ]]; }
+check "the kernel says what it cannot deliver where it may, and counts it" lab_wait_for 30 more_errors
 was=$(errors) went_up=$(reason pass-neighbour)
 sleep 1
 frames host h0 "$(lab_mac dpu hpf0)" lost 50
+lab_settle
 note "$(($(reason pass-neighbour) - went_up)) went up, $(($(errors) - was)) errors were made"
 check "solicitations to an address that the DPU has no way to go up" \
 	[ $(($(reason pass-neighbour) - went_up)) -ge 40 ]

@@ -34,12 +34,12 @@ connects() { # n, both must end with
 	[[ "${ends[*]}" == "$2 $2" ]]
 }
 ping_says() { # destination text
-	in_host ping -c 2 -i 0.2 -W 1 "$1" >"$LAB_TMP/ping" 2>&1
+	in_host ping -c 2 -i 0.2 -W 120 "$1" >"$LAB_TMP/ping" 2>&1
 	grep -q "$2" "$LAB_TMP/ping"
 }
 udp_hears() { # destination: a connected socket gets the error
-	in_host timeout 30 bash -c 'exec 3<>"/dev/udp/$0/9" || exit 1
-		for i in 1 2 3 4 5; do echo x >&3 || exit 0; sleep 0.1; done; exit 1' "$1" 2>/dev/null
+	in_host timeout 120 bash -c 'exec 3<>"/dev/udp/$0/9" || exit 1
+		while echo x >&3; do sleep 0.1; done' "$1" 2>/dev/null
 }
 unreachables() { # namespace: ICMP errors that it received, of both families
 	in_ns "$1" sh -c 'cat /proc/net/snmp6; awk "/^Icmp:/" /proc/net/snmp' |

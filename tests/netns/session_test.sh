@@ -37,7 +37,7 @@ went_on() { # file: two more lines than now came back
 	return 1
 }
 anew() { # one line over a new connection; by bash, which starts in a tenth of the time
-	in_ns mgmt timeout 30 bash -c 'exec 3<>"/dev/tcp/$0/$1" && echo "$2" >&3 && read -r line <&3 &&
+	in_ns mgmt timeout 300 bash -c 'exec 3<>"/dev/tcp/$0/$1" && echo "$2" >&3 && read -r line <&3 &&
 		[[ $line == "$2" ]]' "$1" "$2" "$RANDOM" 2>/dev/null
 }
 alive() { went_on n4 && went_on n6 && anew $four 2204 && anew $six 2206; }

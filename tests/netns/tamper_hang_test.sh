@@ -87,7 +87,7 @@ again() { # what opens is refused with this audit log: without it
 	BWLIMIT_AUDIT_DIR='' in_dpu "$CTL" heartbeat >/dev/null 2>&1
 	BWLIMIT_AUDIT_DIR='' in_dpu "$CTL" grant d1 reason again >/dev/null 2>&1
 	lab_wait_for 30 state live || return
-	in_dpu timeout 30 sh -c 'until ip -o link show p0 | grep -q LOWER_UP && ip -o link show hpf0 | grep -q LOWER_UP; do sleep 0.05; done'
+	in_dpu timeout 300 sh -c 'until ip -o link show p0 | grep -q LOWER_UP && ip -o link show hpf0 | grep -q LOWER_UP; do sleep 0.05; done'
 }
 closes() { # sentence namespace sign what
 	local ns worst=0 i

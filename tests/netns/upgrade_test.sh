@@ -108,7 +108,7 @@ crossing() { # does a map change its shape?
 	thieves=("$LAB_PID")
 	lab_wait_for 20 eval '[ "$(peer window .left.used_bytes)" -gt $((WINDOW / 6)) ]'
 	ctl revoke gone >/dev/null 2>&1
-	sleep 0.2
+	lab_settle
 	lab_stop "${judges[2]}"
 	check "the peer that is revoked got something before" at_least "$(arrived at-3 3)" 100000
 	judge_on revoked 3

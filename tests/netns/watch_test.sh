@@ -45,7 +45,7 @@ kill -STOP "$AGENT_PID"
 check "while bwlimitd hangs, watch for a second fails and says so" is_busy 1s
 check "so does one for a minute" is_busy 1m
 kill -CONT "$AGENT_PID"
-check "control: when it goes on, watch reads for a second" reads
+check "control: when it goes on, watch reads for a second" lab_wait_for 30 reads
 
 ip netns exec "$LAB-dpu" tc qdisc del dev hpf0 clsact
 closes 1 "a host port's filters taken away"
