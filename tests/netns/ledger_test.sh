@@ -3,7 +3,7 @@
 #
 # The real agent, real traffic at the limit of a volume, and everything that can happen to an agent and its
 # disk: not a byte above the volume, and nearly all of it usable in the end.
-# BWL_AGENT_KILLS=1000 for the long one (about six minutes).
+# 30 kills, with BWL_LONG=1 200; BWL_AGENT_KILLS=1000 for the long one (about six minutes).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-ledger-$$ LAB_DESTS=1
@@ -11,7 +11,7 @@ LAB=bwl-ledger-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
-KILLS=${BWL_AGENT_KILLS:-50}
+KILLS=${BWL_AGENT_KILLS:-$(long && echo 200 || echo 30)}
 lab_up || exit 1
 STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
 trap 'umount "$STATE" 2>/dev/null; lab_down' EXIT
@@ -53,16 +53,19 @@ said() { grep -q "\"level\":\"$1\".*\"event\":\"ledger\".*$2" "$LAB_TMP/agent"; 
 flows() { # does it go on?
 	local was
 	was=$(arrived)
-	sleep 0.6
-	[[ $(arrived) -gt $was ]]
+	for _ in {1..12}; do
+		sleep 0.05
+		[[ $(arrived) -le $was ]] || return 0
+	done
+	return 1
 }
 offered() { in_host awk '$1 == "h0:" { print $11 }' /proc/net/dev; } # frames that the host has sent
 stops() { # nothing arrives, although the host goes on sending
 	local was sent
 	sent=$(offered) was=$(arrived)
-	sleep 0.6
-	[[ $(arrived) -eq $was && $(offered) -gt $((sent + 100)) ]]
+	lab_wait_for 120 offers 1000 && lab_settle && [[ $(arrived) -eq $was ]]
 }
+offers() { [[ $(offered) -gt $((sent + $1)) ]]; } # frames more than sent
 has_flown() { [[ $(arrived) -gt $start ]]; }
 nearly_all() { [[ $(($(arrived) - start)) -ge $((volume * 98 / 100)) ]]; }
 within() { # passed volume per-mille-at-least
@@ -119,8 +122,10 @@ dd if=/dev/zero of="$STATE/filler" bs=64k >/dev/null 2>&1
 check "with the disk full the log says so" lab_wait_for 20 said alert "no more volume is released"
 check "and it stops" lab_wait_for 20 stops
 check "and packets are refused because of it" test "$(refused)" -gt 0
-full=$(arrived)
-sleep 1
+lab_settle
+full=$(arrived) sent=$(offered)
+check "the host sends on" lab_wait_for 120 offers 6000
+lab_settle
 check "usage says that the disk is behind" usage '.ledger_state == "behind" and .used_bytes <= .released_bytes'
 check "and it stays so" test "$(arrived)" -eq "$full"
 rm "$STATE/filler"
