@@ -92,11 +92,14 @@ steal() { # to all three: file of what is said, packets a second of 1 kB; sets L
 	local i
 	for i in 1 2 3; do echo "eth ip4 src=$HOST4 dst=$(lab_dest4 $i) udp dport=9 fill=1000"; done >"$LAB_TMP/frames"
 	lab_bg "$1" host sh -c 'exec "$@" <"$0"' "$LAB_TMP/frames" \
-		"$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 120 --pps "$2"
+		"$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 1200 --pps "$2"
 }
 spent() { # both volumes
 	[[ $(peer total .left.used_bytes) -ge $((TOTAL - 1100)) && $(peer window .left.used_bytes) -ge $((WINDOW - 1100)) ]]
 }
+
+sent_frames() { in_host awk '$1 == "h0:" { print $11 }' /proc/net/dev; }
+sends_on() { [[ $(sent_frames) -gt $((sent_at + 1000)) ]]; }
 
 crossing() { # does a map change its shape?
 	local stops=$1 judges=() thieves=() owned used windowed passed before same=''
@@ -147,8 +150,10 @@ crossing() { # does a map change its shape?
 	check "verify is clean" shown load verify
 	check "and the peer is still revoked" [ "$(peer gone .state)" = revoked ]
 	check "the rest of both volumes can be used" lab_wait_for 30 spent
-	sleep 0.5
+	sent_at=$(sent_frames)
+	check "and they are beyond it" lab_wait_for 60 sends_on
 	for i in "${thieves[@]}"; do lab_stop "$i"; done
+	lab_settle
 	for i in "${judges[@]}"; do lab_stop "$i"; done
 	note "$(arrived at-1 1) of $TOTAL bytes, $(arrived at-2 2) of $WINDOW in the window, $(arrived revoked 3) revoked"
 	check "never a byte above the volume arrived" at_most "$(arrived at-1 1)" $TOTAL
