@@ -77,7 +77,7 @@ closes() { # from the publication on: what arrives after a second more than was 
 	publish revocation now
 	until state d1 revoked; do
 		end=$(date +%s%N)
-		[[ $((end - at)) -lt 60000000000 ]] || break
+		[[ $((end - at)) -lt 180000000000 ]] || break
 	done
 	end=$(date +%s%N)
 	lab_stop "$judge"

@@ -12,7 +12,7 @@ LAB=bwl-traffic-$$ LAB_DESTS=1 LAB_MTU=9000
 . "$here/lab.sh"
 lab_up && lab_attach || exit 1
 TOKENS=$LAB_BUILD/tests/harness/bwl-tokens
-S=4 # seconds for which a limit has to refuse
+S=3 # seconds for which a limit has to refuse
 ! long || S=20
 
 limit_to() { # Mbit/s
