@@ -60,7 +60,7 @@ check "untold, nothing leaves" test "$got" = 0
 entry 13
 arrive no
 check "nor while nobody looks after it" test "$got" = 0
-believed 60
+believed 3600
 was=$(frames hpf0 pass)
 arrive yes
 check "told, all of it leaves by XDP" test "$got" = 10
@@ -73,7 +73,7 @@ entry 13
 believed 0
 arrive no
 check "nor when who looked after it has gone" test "$got" = 0
-believed 60
+believed 3600
 check "the same in generic mode" in_dpu "$LOAD" attach --xdp generic --host hpf0 --uplink p0
 arrive no
 check "carries nothing" test "$got" = 0

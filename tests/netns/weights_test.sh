@@ -53,8 +53,8 @@ within_bound() { (((one + two - BURST) * 8000 <= RATE * ns)); }
 # At least this many per cent of the zone's rate.
 fills() { (((one + two) * 8000 >= RATE * ns / 100 * $1)); }
 
-# A busy machine does not always send as told: it is tried again until it has, which two minutes end.
-begin_tries() { tries_end=$((SECONDS + 120)); }
+# A busy machine does not always send as told: it is tried again until it has, which ten minutes end.
+begin_tries() { tries_end=$((SECONDS + 600)); }
 again() { [[ $SECONDS -lt $tries_end ]]; }
 by_weight() {
 	local good=false
