@@ -12,9 +12,9 @@ setting=/proc/sys/net/core/bpf_jit_harden
 [[ $(id -u) -eq 0 && -w $setting ]] || { echo '1..0 # SKIP needs root, and net.core.bpf_jit_harden'; exit 77; }
 build=${BWL_BUILD:-$here/../../build/dev}
 was=$(cat "$setting") work=$(mktemp -d)
-# In a session of its own: it outlives a test that is killed.
+# In a session of its own: it outlives a test that is killed, and looks once a second.
 setsid sh -c 'tail --pid="$1" -f /dev/null; echo "$2" >"$3"' sh $$ "$was" "$setting" >/dev/null 2>&1 </dev/null &
-trap 'rm -rf "$work"' EXIT
+trap 'echo "$was" >"$setting"; rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
