@@ -68,6 +68,7 @@ export async function open(browser, scene, { query = '', width = 1280, height = 
 	server.state.ages = ages;
 	const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: motion, timezoneId: 'UTC', bypassCSP: !policy });
 	const page = await context.newPage();
+	page.setDefaultTimeout(LOOK.timeout); // of whatever says no other
 	page.on('pageerror', (e) => wrong.push(`threw: ${e.message}`));
 	page.on('console', (m) => m.text().includes('Content Security Policy') && wrong.push(m.text()));
 	page.on('request', (r) => {

@@ -9,6 +9,7 @@ const lab = openSync(orders, 'w');
 const order = (word) => writeSync(lab, `${word}\n`);
 const browser = await launch();
 const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+page.setDefaultTimeout(240_000);
 const wrong = [];
 const answers = new Map();
 page.on('pageerror', (e) => wrong.push(e.message));
