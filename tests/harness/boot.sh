@@ -26,6 +26,7 @@ passes() { # destination, family
 	else
 		in_host ping -6 -q -c 3 -i 0.01 -W 0.2 -p 6a6f75726e616c "$(lab_dest6 "$1")" >/dev/null 2>&1
 	fi
+	lab_settle
 	after=$(got "$1" "$2")
 	[[ $((after - before)) -ge 3 ]]
 }
