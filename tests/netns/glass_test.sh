@@ -58,7 +58,7 @@ no_agent
 
 # --- the data plane ends it, with every daemon dead
 number=6
-over() { [[ $(ctl --json policy show | jq '.returns_in_s < 0') == true ]]; }
+over() { [[ $(in_dpu "$CTL" --json policy show | jq '.returns_in_s < 0') == true ]]; }
 brief() { # life: of one that ends before it was seen on a busy machine the next is longer
 	seen=
 	LIFE=$1 sign "$LAB_TMP/wide.yaml" brief alice,bob $((number++)) --break-glass --opens d2
