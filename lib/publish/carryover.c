@@ -166,6 +166,19 @@ static void add_to_window(struct bwl_window *w, uint64_t bytes)
 	__atomic_add_fetch(&w->slice_bytes[turn % BWL_SLICES_KEPT], bytes, __ATOMIC_SEQ_CST);
 }
 
+/* What the windows that it takes over from have forgotten, and how long that counts. */
+static void take_pasts(struct bwl_carryover *c, const struct bwl_carryover_item *x)
+{
+	struct bwl_window *window = c->ids->p->window;
+	uint32_t i, from;
+
+	for (i = 0; x->v.slice_ns && i < x->nfrom; i++) {
+		from = c->ids->window_of[c->from[x->from + i]];
+		if (from && from - 1 != x->v.window)
+			bwl_past_follow(&window[x->v.window].past, &window[from - 1].past);
+	}
+}
+
 static void hold(struct bwl_pins *p, const struct bwl_carryover_item *x, uint64_t now_ns)
 {
 	struct bwl_window *w;
@@ -181,7 +194,8 @@ static void hold(struct bwl_pins *p, const struct bwl_carryover_item *x, uint64_
 	}
 	/* Whenever it was spent, it counts as spent just now. */
 	w = &p->window[x->v.window];
-	bwl_past_take(&w->past);
+	if (x->v.slice_ns > w->slice_ns)
+		bwl_past_take(&w->past); /* counted in put (windowed()) */
 	w->left_ns = 0;
 	memset(w->slice_bytes, 0, sizeof(w->slice_bytes));
 	w->total_bytes = w->slice_bytes[x->slice] = x->put;
@@ -197,6 +211,7 @@ void bwl_carryover_hold(struct bwl_carryover *c, uint64_t now_ns)
 	bwl_held_begin(c);
 	for (uint32_t i = 0; i < c->nitems; i++) {
 		hold(c->ids->p, &c->item[i], now_ns);
+		take_pasts(c, &c->item[i]);
 		bwl_held_full(c, i);
 	}
 }
@@ -231,6 +246,7 @@ void bwl_carryover_settle(struct bwl_carryover *c)
 		struct bwl_carryover_item *x = &c->item[i];
 		uint64_t to = max(x->own, taken_over(c, x));
 
+		take_pasts(c, x);
 		if (!bwl_held_take(c, i) || x->unknown)
 			continue;
 		if (x->in_force) {

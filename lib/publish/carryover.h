@@ -45,6 +45,8 @@ struct bwl_carryover {
 uint64_t bwl_past_sum(const struct bwl_past *past, uint64_t now_ns);
 /* The same, and they are not in it again: they are counted elsewhere from now on. */
 uint64_t bwl_past_take(struct bwl_past *past);
+/* At least as much as `from` has, for as long: its limit goes on under another name. */
+void bwl_past_follow(struct bwl_past *past, const struct bwl_past *from);
 
 void bwl_carryover_done(struct bwl_carryover *c);
 /* The next limit takes over this account. */

@@ -29,6 +29,16 @@ uint64_t bwl_past_take(struct bwl_past *past)
 	return sum;
 }
 
+void bwl_past_follow(struct bwl_past *past, const struct bwl_past *from)
+{
+	uint64_t now = bwl_now_ns(), sum = bwl_past_sum(past, now), more = bwl_past_sum(from, now);
+
+	if (past->keep_ns < from->keep_ns)
+		past->keep_ns = from->keep_ns;
+	if (more > sum)
+		__atomic_add_fetch(&past->bytes, more - sum, __ATOMIC_SEQ_CST);
+}
+
 void bwl_past_mark(struct bwl_pins *p)
 {
 	int still = bwl_pins_still(p);

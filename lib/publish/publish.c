@@ -154,6 +154,15 @@ struct publish {
 	bool old_fixes; /* the policy in force has permanent next hops, too */
 };
 
+static struct publish publish_new(void)
+{
+	struct publish x = { 0 };
+
+	x.b.gen.dst4 = x.b.gen.dst6 = x.b.gen.lpm4 = x.b.gen.lpm6 = x.b.gen.own = -1;
+	x.b.gen.base_fd = x.b.gen.peer_fd = x.b.gen.sub_fd = -1;
+	return x;
+}
+
 static void publish_done(struct publish *x)
 {
 	bwl_ids_close(&x->ids);
@@ -203,6 +212,15 @@ static void note_known(const struct bwl_limit *l, uint32_t state, void *arg)
 	known[state] |= l->volume.spendable_bytes != BWL_VOLUME_NONE;
 }
 
+/* Also what was revoked on trial, and only the policy before has. */
+static int closed_now(const struct publish *x, struct bwl_pins *p, struct bwl_pfxset *ret,
+		      struct bwl_err *e)
+{
+	int r = bwl_places_closed(p, old_of(x), ret, e);
+
+	return r || !x->before.base ? r : bwl_places_closed(p, &x->before, ret, e);
+}
+
 static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol,
 		   const struct bwl_publish_opts *o, struct bwl_publish_report *rep,
 		   struct bwl_err *e)
@@ -237,7 +255,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		return bwl_fail(e, ENOMEM, "out of memory for %zu peers", pol->npeers);
 	if (before_of(x))
 		bwl_limit_each(p, &x->before, note_known, x->known);
-	r = bwl_places_closed(p, old_of(x), &x->closed, e);
+	r = closed_now(x, p, &x->closed, e);
 	if (r)
 		return r;
 	r = bwl_heirs_assign(&x->ids, pol, old_of(x), o && o->confirm_ns, x->id, x->stays,
@@ -316,7 +334,7 @@ static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err 
 
 	if (__atomic_load_n(&p->ctl->seq, __ATOMIC_SEQ_CST) == x->b.seq)
 		return 0;
-	r = bwl_places_closed(p, old, &closed, e);
+	r = closed_now(x, p, &closed, e);
 	if (!r)
 		taken = bwl_places_taken(p, old, &closed, x->b.pol);
 	if (!r && !taken)
@@ -450,11 +468,9 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 {
 	struct bwl_publish_report rep = { .peers = (uint32_t)pol->npeers };
 	uint64_t begin = bwl_now_ns();
-	struct publish x = { 0 };
+	struct publish x = publish_new();
 	int r;
 
-	x.b.gen.dst4 = x.b.gen.dst6 = x.b.gen.lpm4 = x.b.gen.lpm6 = x.b.gen.own = -1;
-	x.b.gen.base_fd = x.b.gen.peer_fd = x.b.gen.sub_fd = -1;
 	r = bwl_pins_lock(p, e);
 	if (r)
 		return r;
@@ -496,6 +512,23 @@ static int on_trial(struct bwl_pins *p, struct bwl_err *e)
 	return bwl_hint(e, "its time may have run out: see bwlimit-ctl policy show");
 }
 
+/* What the policy before has, was revoked on trial, and the policy on trial has not. */
+static int keep_closed_before(struct bwl_pins *p, struct bwl_err *e)
+{
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
+	struct publish x = publish_new();
+	int r = open_generations(&x, p, e);
+
+	if (!r)
+		r = closed_now(&x, p, &x.closed, e);
+	if (!r)
+		r = bwl_policy_read(p, &pol, e);
+	if (!r)
+		r = bwl_places_keep(p, &x.closed, pol, e);
+	publish_done(&x);
+	return r;
+}
+
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
 {
 	int r;
@@ -509,15 +542,42 @@ int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
 		r = bwl_trial_over_error(p, e);
 	if (r)
 		return r;
+	r = keep_closed_before(p, e);
+	if (r)
+		return r;
 	__atomic_store_n(&sched_now(p)->trial_ns, BWL_NEVER_NS, __ATOMIC_SEQ_CST);
 	return settle(p, e);
+}
+
+/* Every peer leaves: its prefixes keep what it has spent, and that it is revoked. */
+static int all_leave(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
+{
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *none = bwl_policy_new();
+	struct bwl_publish_report rep = { 0 };
+	int r = open_generations(x, p, e);
+
+	if (!r)
+		r = bwl_ids_open(p, &x->ids, e);
+	if (r)
+		return r;
+	x->id = bwl_must(calloc(1, sizeof(*x->id)));
+	x->stays = bwl_must(calloc(p->schema.max_peers, 1));
+	r = bwl_heirs_assign(&x->ids, none, old_of(x), false, x->id, x->stays, &x->b.heirs, &rep,
+			     e);
+	if (!r)
+		r = bwl_places_closed(p, old_of(x), &x->closed, e);
+	return r ? r : bwl_places_keep(p, &x->closed, none, e);
 }
 
 /* The policy on trial was the first one: again none is in force. */
 static int return_to_none(struct bwl_pins *p, struct bwl_err *e)
 {
-	int r;
+	struct publish x = publish_new();
+	int r = all_leave(&x, p, e);
 
+	publish_done(&x);
+	if (r)
+		return r;
 	switch_to(p, (struct bwl_sched){ BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS });
 	bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
 	r = bwl_grace(p, e);

@@ -23,7 +23,7 @@ struct places {
 	uint32_t *index; /* by id: peer of pol + 1 */
 	const uint8_t *stays;
 	uint8_t *why; /* by id: 0 not checked yet, otherwise enum why + 1 */
-	bool any_new; /* the policy has new names */
+	bool any_new; /* the policy has names that are not in force */
 	bool trial;   /* ids keep their names, because the policy before needs them again */
 	struct bwl_pfxset set;
 };
@@ -129,7 +129,8 @@ struct found {
 	const struct bwl_pfx *q; /* the peer's prefix that is looked up */
 	struct bwl_heirs *h;
 	uint32_t peer;
-	bool new_name;
+	bool new_name; /* not in force: new, or it comes back */
+	bool has_id;
 	const uint8_t *stays;
 	uint32_t exact; /* id to take over */
 };
@@ -165,7 +166,7 @@ static int found_one(const struct bwl_pfxset_item *at, void *arg)
 		return 0;
 	if (at->pfx.len > f->q->len && keeps(f->x, at))
 		return 0;
-	if (exact && f->new_name && !f->exact && !f->stays[id])
+	if (exact && !f->has_id && !f->exact && !f->stays[id])
 		f->exact = id;
 	if (h->n && h->pair[h->n - 1].peer == f->peer && h->pair[h->n - 1].of == id)
 		return 0; /* adjacent prefixes often belong to one peer */
@@ -200,9 +201,12 @@ static int pair_up(struct places *x, const struct bwl_policy *pol, uint32_t *id,
 	bwl_pfxset_sort(&x->set);
 	for (i = 0; !r && i < pol->npeers && x->set.n; i++) {
 		const struct bwl_pol_peer *q = &pol->peers[i];
-		struct found f = {
-			.x = x, .h = h, .peer = (uint32_t)i, .new_name = !id[i], .stays = stays
-		};
+		struct found f = { .x = x,
+				   .h = h,
+				   .peer = (uint32_t)i,
+				   .new_name = !bwl_body_at(x->ids->p, x->old, id[i]),
+				   .has_id = id[i],
+				   .stays = stays };
 
 		from = h->n;
 		for (j = 0; !r && j < q->naddresses; j++) {
@@ -246,8 +250,7 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		id[i] = bwl_name_id(p, pol->peers[i].name);
 		if (id[i])
 			stays[id[i]] = 1;
-		else
-			x.any_new = true;
+		x.any_new |= !bwl_body_at(p, old, id[i]);
 		x.index[id[i]] = (uint32_t)i + 1;
 	}
 	for (k = 1; old && k < p->schema.max_peers; k++) {

@@ -180,7 +180,7 @@ crossing() { # does a map change its shape?
 	fi
 }
 
-crossing no
+crossing yes
 [[ -d $LAB_PINS ]] || begin_here
 
 # A layout of a version before 0.3.0, and one of a version that does not exist yet.

@@ -91,6 +91,35 @@ static void confirmed_in_time_it_stays(void **state)
 	assert_int_equal(bwl_rollback(rig->pins, &e), -ENOENT);
 }
 
+/* What was revoked and spent on trial stays with the prefixes, although no policy has them. */
+static void after_the_first_policy_its_prefixes_are_remembered(void **state)
+{
+	const char *wide = HEAD "peers:\n  - { name: wide, addresses: [10.1.0.0/24], path: clear,"
+				" via: 192.0.2.1, grant: { rate: 1gbit, volume: 12800b } }\n";
+	struct bwl_err e = { 0 };
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		rig_teardown(NULL);
+		rig_setup(NULL);
+		rig->pins->ctl->fresh_volume = 1;
+		try(HEAD "peers:\n" DEST("first", 1) "grant: { rate: 1gbit, volume: 12800b } }\n");
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(TO(1) "udp"), "pass");
+		if (i)
+			close_name("first");
+		way_back();
+		apply("%s", wide);
+		rig_advance(RIG_SECOND);
+		if (i)
+			assert_string_equal(host(TO(1) "udp"), "revoked");
+		else
+			assert_int_equal(drain(TO(1) "udp"), 199);
+		assert_int_equal(bwl_rollback(rig->pins, &e), -ENOENT);
+	}
+}
+
 static void before_the_first_policy_there_was_none(void **state)
 {
 	struct bwl_err e = { 0 };
@@ -432,6 +461,7 @@ int main(void)
 		RIG_TEST(its_grants_end_at_the_nanosecond_and_the_policy_before_returns),
 		RIG_TEST(confirmed_in_time_it_stays),
 		RIG_TEST(before_the_first_policy_there_was_none),
+		RIG_TEST(after_the_first_policy_its_prefixes_are_remembered),
 		RIG_TEST(over_and_over_it_gives_no_burst),
 		RIG_TEST(what_the_trial_lets_through_gives_no_burst_afterwards),
 		RIG_TEST(nor_does_it_give_a_volume),
