@@ -17,6 +17,7 @@
 #include "policy_order.h"
 #include "thread.h"
 #include "bwl/plural.h"
+#include "bwl/trial.h"
 
 #define END_S 10           /* how long to wait for it when the agent ends or the maps go */
 #define WARNINGS_MOST 2048 /* bytes of warnings in an answer */
@@ -120,6 +121,9 @@ static int apply(struct policy_order *w, struct bwl_publish_report *rep, struct 
 		return r;
 	if (line_has_gone(w->conn))
 		return -ECANCELED;
+	r = bwl_trial_wait(bwl_pending_ns(p, bwl_now_ns()), bwl_now_ns(), e);
+	if (r)
+		return r;
 	return bwl_journal_apply(p, pol, &w->ask.opts, rep, e);
 }
 
@@ -195,6 +199,8 @@ json_t *policy_order_take(struct policy_order *w, const json_t *ask, int doc, in
 	w->started = false;
 	if (!policy_ask_parse(ask, &w->ask))
 		return json_pack("{s:s}", "error", "malformed request");
+	if (w->ask.opts.confirm_ns && bwl_trial_check("--confirm", w->ask.opts.confirm_ns, &e))
+		return failure(&e);
 	w->doc = doc;
 	w->conn = conn;
 	atomic_store(&w->busy, true);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "bwl/agent.h"
+#include "bwl/trial.h"
 #include "diff.h"
 #include "journal/journal.h"
 #include "policy.h"
@@ -74,10 +75,8 @@ static int apply_args(struct ctl *c, int argc, char **argv, struct apply *a)
 		return r;
 	if (argc != 1)
 		return ctl_usage(c, "the file is missing; - is standard input");
-	if (a->confirm && bwl_parse_time(a->confirm, &a->confirm_ns, &c->err))
+	if (a->confirm && bwl_parse_trial(a->confirm, &a->confirm_ns, &c->err))
 		return CTL_USAGE;
-	if (a->confirm && a->confirm_ns < 1000000000ULL)
-		return ctl_usage(c, "--confirm %.32s: must be at least 1s", a->confirm);
 	a->file = argv[0];
 	return 0;
 }
@@ -96,8 +95,9 @@ static int apply_here(struct ctl *c, struct apply *a, struct bwl_pins *pins,
 		      struct bwl_publish_report *rep)
 {
 	const struct bwl_publish_opts o = { .confirm_ns = a->confirm_ns, .fresh_volume = a->fresh };
+	int r = bwl_trial_wait(bwl_pending_ns(pins, bwl_now_ns()), bwl_now_ns(), &c->err);
 
-	return bwl_journal_apply(pins, a->doc.pol, &o, rep, &c->err);
+	return r ? r : bwl_journal_apply(pins, a->doc.pol, &o, rep, &c->err);
 }
 
 /* What bwlimitd did, or refused. */

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bwl/trial.h"
 #include "ctl.h"
 #include "journal/journal.h"
 
@@ -111,10 +112,8 @@ int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy 
 	r = bwl_pins_lock(p, &c->err);
 	if (!r && bwl_active_slot(p) == BWL_NO_SLOT)
 		r = no_policy(c);
-	if (!r && bwl_pending_ns(p, bwl_now_ns())) {
-		bwl_fail(&c->err, EBUSY, "a policy is waiting to be confirmed");
-		r = bwl_hint(&c->err, "bwlimit-ctl policy confirm, or policy rollback");
-	}
+	if (!r)
+		r = bwl_trial_wait(bwl_pending_ns(p, bwl_now_ns()), bwl_now_ns(), &c->err);
 	if (!r)
 		r = bwl_policy_read(p, ret_pol, &c->err);
 	if (r) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <bwl/doc.h>
+#include <bwl/show.h>
 #include "from_copy.h"
 #include "glass.h"
 #include "glass_used.h"
@@ -193,6 +194,8 @@ int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *
 {
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
 	BWL_AUTO_FREE const char **opens = NULL;
+	uint64_t now = bwl_now_ns(), until;
+	char when[BWL_WHEN_BUF];
 	struct bwl_publish_opts o = {
 		.confirm_ns = g->for_ns,
 		.fresh_volume = bwl_payload_yes(g->doc.body, "fresh_volume"),
@@ -205,8 +208,10 @@ int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *
 		r = policy_of(p, m, dir, &g->doc, &pol, e);
 	if (r)
 		return r;
-	if (bwl_pending_ns(p, bwl_now_ns())) {
-		bwl_fail(e, EBUSY, "a policy is on trial, or glass is already broken");
+	until = bwl_pending_ns(p, now);
+	if (until) {
+		bwl_fail(e, EBUSY, "a policy is on trial, or glass is already broken: it ends %s",
+			 bwl_when(until, now, when));
 		return bwl_hint(e, "bwlimit-ctl policy rollback ends it");
 	}
 	r = bwl_trial_over_error(p, e);

@@ -13,10 +13,11 @@
 #define BWL_ENROLLED_GLASS_H
 
 #include <bwl/publish.h>
+#include <bwl/trial.h>
 #include "signed/memory.h"
 
-#define BWL_GLASS "broken-glass.json"                /* in the state directory */
-#define BWL_GLASS_MOST_NS (4 * 3600 * 1000000000ULL) /* the maximum duration */
+#define BWL_GLASS "broken-glass.json"       /* in the state directory */
+#define BWL_GLASS_MOST_NS BWL_TRIAL_MOST_NS /* the maximum duration */
 
 struct bwl_glass {
 	struct bwl_signed doc;

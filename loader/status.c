@@ -207,7 +207,8 @@ static void print_desired(const json_t *o)
 
 static void print_head(const json_t *o)
 {
-	const json_t *lease = json_object_get(o, "lease");
+	const json_t *lease = json_object_get(o, "lease"),
+		     *trial = json_object_get(o, "returns_in_s");
 	const char *journal = str(json_object_get(o, "journal"), "state"),
 		   *state = str(lease, "state");
 	char buf[BWL_UNIT_BUF];
@@ -224,6 +225,12 @@ static void print_head(const json_t *o)
 			"bwlimit-ctl journal init",
 			journal);
 	print_desired(json_object_get(o, "desired"));
+	if (json_is_number(trial))
+		bwl_say(2,
+			"a policy is on trial: the previous one returns in %s, and the desired "
+			"policy, signed documents and edits wait until then: bwlimit-ctl policy "
+			"confirm, or policy rollback",
+			bwl_human_time(json_number_value(trial), buf));
 	if (!yes(o, "clock_synchronised"))
 		bwl_say(2,
 			"the wall clock is not synchronised: neither signed times nor `until:` are "

@@ -286,10 +286,10 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 		  g.base->node_name, g.base->npeers, BWL_S(g.base->npeers),
 		  strspn(hex, "0") == 64 ? "none (edited since it was applied)" : hex);
 	if (pending)
-		bwl_check(
-			r, "policy-trial", BWL_WARN, "bwlimit-ctl policy confirm",
-			"grants end in %s, and the policy before returns, unless this one is confirmed",
-			bwl_human_time((double)(pending - now) / 1e9, buf));
+		bwl_check(r, "policy-trial", BWL_WARN, "bwlimit-ctl policy confirm",
+			  "grants end in %s, and the policy before returns, unless this one is "
+			  "confirmed; until then the desired policy and signed documents wait",
+			  bwl_human_time((double)(pending - now) / 1e9, buf));
 	if (bwl_is_trial_over(p, now))
 		bwl_check(
 			r, "policy-trial", BWL_FAIL, "bwlimit-ctl policy rollback",

@@ -9,6 +9,8 @@
 #include "agent.h"
 #include "part.h"
 #include "policy_order.h"
+#include "bwl/show.h"
+#include "bwl/trial.h"
 
 #define WAIT_NS 100000000000ULL /* the longest time that a client waits for its document */
 
@@ -84,10 +86,25 @@ static const char *text_of(const json_t *ask, const char *key)
 	return s ? s : "?";
 }
 
+/* The client is told at once, not when it has waited in vain. */
+static int accepted_meanwhile(uint64_t until_ns, uint64_t now_ns, struct bwl_err *e)
+{
+	char when[BWL_WHEN_BUF];
+
+	bwl_fail(e, EAGAIN,
+		 "it is accepted, and comes into force when the policy on trial is confirmed or "
+		 "ends, at the latest %s",
+		 bwl_when(until_ns, now_ns, when));
+	bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
+	e->id = "not-in-force";
+	return -e->code;
+}
+
 static void document(struct documents *v, int fd, int doc, const json_t *ask)
 {
 	BWL_AUTO_FREE char *bytes = NULL;
 	struct bwl_err e = { 0 };
+	uint64_t now = bwl_now_ns(), until;
 	char key[DOCS_KEY];
 	bool wait = false;
 	size_t len;
@@ -96,6 +113,11 @@ static void document(struct documents *v, int fd, int doc, const json_t *ask)
 	snprintf(key, sizeof(key), "%.24s/%.31s", text_of(ask, "type"), text_of(ask, "name"));
 	if (!r)
 		r = docs_receive(v, key, bytes, len, &wait, &e);
+	if (!r && wait) {
+		until = bwl_pending_ns(v->pins, now);
+		wait = !until;
+		r = until ? accepted_meanwhile(until, now, &e) : 0;
+	}
 	if (!r && wait)
 		wait_for(v, fd);
 	else
@@ -126,12 +148,12 @@ static int enrol(struct documents *v, const char *bytes, size_t len, const char 
 		return bwl_fail(e, EBADMSG, "malformed request");
 	if (!enrolment)
 		return docs_receive(v, "root", root, strlen(root), &wait, e);
-	if (bwl_trial_ns(v->pins)) {
-		bwl_fail(e, EBUSY,
-			 "a policy is on trial, but the policy it would return to was never "
-			 "checked against signed documents");
-		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
-	}
+	/* The policy that it would return to was never checked against signed documents. */
+	r = bwl_trial_wait(bwl_pending_ns(v->pins, bwl_now_ns()), bwl_now_ns(), e);
+	if (!r)
+		r = bwl_trial_over_error(v->pins, e);
+	if (r)
+		return r;
 	r = bwl_memory_begin(v->a->state_dir, root, enrolment, sha256, docs_clock_now().wall_s, &m,
 			     e);
 	if (r)

@@ -339,6 +339,9 @@ check "apply --confirm puts the new policy in force" exits 0 policy apply "$B" -
 check "at once" one_of_two "$B"
 check "an edit meanwhile is refused" exits 1 peer add d9 10.109.0.0/24 path clear via $LAB_VIA4
 check "and says what to do" says 'policy confirm'
+check "and until when it waits" says 'on trial.* at the latest in [0-9]'
+check "so is another policy" exits 1 policy apply "$A"
+check "and says until when it waits" says 'on trial.* at the latest in [0-9]'
 check "a revocation meanwhile is not" exits 0 revoke d2
 over() { [[ $(get returns_in_s policy show) == -* ]]; }
 check "without confirmation its time runs out" lab_wait_for 60 over
@@ -451,7 +454,7 @@ for words in 'nothing' 'peer' 'peer lst' 'peer show' 'peer set d1 rate' 'peer se
 	'peer set d1 rate -1mbit' 'peer set d1 rate 1mbit rate 2mbit' 'peer set d1 burst x' \
 	'peer set d1 mode soft' 'grant' 'grant d1 for 0s reason x' 'grant d1 reason' 'revoke' \
 	'revoke --all d1' 'revoke --any' 'zone set' 'zone set external' 'policy' 'policy apply' \
-	'policy apply a b' 'policy apply a --confirm' 'policy apply a --confirm 3' 'stats --interval 0s' \
+	'policy apply a b' 'policy apply a --confirm' 'policy apply a --confirm 3' 'policy apply a --confirm 36500d' 'stats --interval 0s' \
 	'reasons x' 'metrics x' 'metrics --peers 0' 'top x' 'watch --count 0' 'explain' 'explain 10.0.0.1' 'explain x y' \
 	'explain 10.0.0.1 10.0.0.2 xyz' 'explain 10.0.0.1 10.0.0.2 icmp 3' 'exfil' \
 	'exfil --size x' 'exfil --size 1tb --compression 0.5' 'exfil --size 1tb --trays 0' \
@@ -460,6 +463,8 @@ for words in 'nothing' 'peer' 'peer lst' 'peer show' 'peer set d1 rate' 'peer se
 	# shellcheck disable=SC2086 # words
 	check "wrong use exits with 2: $words" exits 2 $words
 done
+quiet policy apply "$A" --confirm 36500d
+check "a trial of a century is refused with how long one may last" says '36500d: must be 1s to 4h'
 quiet grnat
 check "an unknown command suggests the nearest" says "did you mean 'grant'"
 quiet peer shwo d1

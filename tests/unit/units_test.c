@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "test.h"
+#include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "bwl/trial.h"
 #include "bwl/units.h"
 
 struct good {
@@ -223,6 +225,40 @@ static void wrong_volumes_are_refused_with_an_example(void **state)
 			});
 }
 
+static void a_trial_lasts_one_second_to_four_hours(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	accepts(bwl_parse_trial, (struct good[]){
+					 { "1s", 1000000000 },
+					 { "10m", 600000000000 },
+					 { "4h", 14400000000000 },
+					 { 0 },
+				 });
+	refuses(bwl_parse_trial, (struct bad[]){
+					 { "999ms", "999ms: must be 1s to 4h" },
+					 { "0s", "must be 1s to 4h" },
+					 { "14401s", "must be 1s to 4h" },
+					 { "36500d", "36500d: must be 1s to 4h" },
+					 { "60", "60" },
+					 { 0 },
+				 });
+	assert_int_equal(bwl_trial_check("--confirm", BWL_TRIAL_MOST_NS, &e), 0);
+	assert_int_equal(bwl_trial_check("--confirm", BWL_TRIAL_MOST_NS + 1, &e), -ERANGE);
+}
+
+static void what_waits_behind_a_trial_says_until_when(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	assert_int_equal(bwl_trial_wait(0, 5, &e), 0);
+	assert_int_equal(bwl_trial_wait(590000000000, 0, &e), -EBUSY);
+	assert_non_null(strstr(e.text, "at the latest in 9 m 50 s"));
+	assert_non_null(strstr(e.hint, "policy rollback"));
+}
+
 static void every_formatted_value_reads_back(void **state)
 {
 	char a[BWL_UNIT_BUF];
@@ -312,6 +348,8 @@ int main(void)
 		cmocka_unit_test(times_need_a_unit),
 		cmocka_unit_test(volumes_are_total_or_per_window),
 		cmocka_unit_test(wrong_volumes_are_refused_with_an_example),
+		cmocka_unit_test(a_trial_lasts_one_second_to_four_hours),
+		cmocka_unit_test(what_waits_behind_a_trial_says_until_when),
 		cmocka_unit_test(every_formatted_value_reads_back),
 		cmocka_unit_test(formats_are_the_shortest),
 		cmocka_unit_test(people_get_three_digits),
