@@ -4,10 +4,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "bwl/cleanup.h"
+#include "bwl/lock.h"
 #include "grown.h"
 #include "tile_files.h"
 #include "tiles.h"
@@ -26,6 +26,7 @@ struct level {
 };
 struct tiles {
 	int root; /* the folder */
+	int lock;
 	bool writes;
 	struct level level[LEVELS];
 	uint64_t at, to; /* at: records so far; to: records of the tree */
@@ -431,16 +432,19 @@ static int write_tiles(struct tiles *t, const char *dir, const struct bwl_note_k
 	return r < 0 ? r : 0;
 }
 
-static int open_folder(const char *to, int *ret, struct bwl_err *e)
+static int open_folder(const char *to, int *ret, int *lock, struct bwl_err *e)
 {
+	int r;
+
 	if (mkdir(to, 0700) && errno != EEXIST)
 		return bwl_fail(e, errno, "cannot make %s: %s", to, strerror(errno));
 	*ret = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*ret < 0)
 		return bwl_fail(e, errno, "cannot open %s: %s", to, strerror(errno));
-	if (flock(*ret, LOCK_EX | LOCK_NB))
+	r = bwl_lock_folder(*ret, lock); /* a server publishes the folder: anybody may open it */
+	if (r == -EWOULDBLOCK)
 		return bwl_fail(e, EBUSY, "%s is being written by another process", to);
-	return 0;
+	return r ? bwl_fail(e, -r, "cannot lock %s/" BWL_LOCK_FILE ": %s", to, strerror(-r)) : 0;
 }
 
 int bwl_audit_write_tiles(const char *dir, const struct bwl_note_key *k, const char *note,
@@ -453,7 +457,7 @@ int bwl_audit_write_tiles(const char *dir, const struct bwl_note_key *k, const c
 	int r = 0;
 
 	memset(ret, 0, sizeof(*ret));
-	t->root = -1;
+	t->root = t->lock = -1;
 	t->ret = ret;
 	t->e = e;
 	if (newest) {
@@ -464,9 +468,11 @@ int bwl_audit_write_tiles(const char *dir, const struct bwl_note_key *k, const c
 	if (!r)
 		r = bwl_checkpoint_open(k, note, note_len, &ret->c, e);
 	if (!r)
-		r = open_folder(to, &t->root, e);
+		r = open_folder(to, &t->root, &t->lock, e);
 	if (!r)
 		r = write_tiles(t, dir, k, note, note_len, newest, e);
+	if (t->lock >= 0)
+		close(t->lock);
 	if (t->root >= 0)
 		close(t->root);
 	free(t->bundle);

@@ -135,7 +135,8 @@ void check_history(struct check *k)
 
 	if (hist_reader_open(bwl_state_dir(), &r, &e)) {
 		check_say(k, "history", CHECK_UNKNOWN,
-			  "as root, or a member of bwlimit-read; bwlimitd writes it", "%s", e.text);
+			  "systemctl status bwlimitd: it writes the history, and answers for it",
+			  "%s", e.text);
 		return;
 	}
 	age_s = difftime(time(NULL), (time_t)hist_reader_state(r)->wall_s);

@@ -16,6 +16,7 @@
 #include "ordered.h"
 
 #define PATIENCE_S 330 /* bwlimitd kills a command after 300 */
+#define HERE_TOO_S 10  /* of what can be done without it, but for a part */
 #define REACH_NS 2000000000ULL
 
 int ctl_input_fd(const char *path, struct bwl_err *e)
@@ -97,9 +98,9 @@ static json_t *words(const struct ctl *c, const struct ctl_cmd *cmd, int argc, c
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
 /* Waits for an answer. */
-static int reach(const struct ctl *c, const json_t *what, int doc)
+static int reach(const struct ctl *c, const json_t *what, int doc, unsigned patience_s)
 {
-	struct timeval most = { .tv_sec = PATIENCE_S };
+	struct timeval most = { .tv_sec = patience_s };
 	int conn = ctl_say_to_agent(c, BWL_AGENT_COMMANDS, what, doc, bwl_now_ns() + REACH_NS);
 
 	if (conn >= 0) {
@@ -154,6 +155,7 @@ void ctl_close_first(const struct ctl *c, const struct ctl_cmd *cmd, int argc, c
 int ctl_forward(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 {
 	int file = ctl_file_word(cmd, argc, argv);
+	bool here_too = cmd->run == ctl_check_cmds->run; /* it tells of a bwlimitd that hangs */
 	BWL_AUTO_CLOSE int doc = -1, conn = -1;
 	BWL_AUTO(json_decref) json_t *what = words(c, cmd, argc, argv, file), *said = NULL;
 	const char *error;
@@ -165,11 +167,13 @@ int ctl_forward(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 		if (doc < 0)
 			return failed(c);
 	}
-	conn = reach(c, what, doc);
+	conn = reach(c, what, doc, here_too ? HERE_TOO_S : PATIENCE_S);
 	if (conn < 0)
 		return -1;
 	said = hear(conn, buf, sizeof(buf), &n);
 	error = json_string_value(json_object_get(said, "error"));
+	if (here_too && (!said || error))
+		return -1;
 	if (!said) {
 		bwl_fail(&c->err, EIO, "bwlimitd did not answer: check whether it was done");
 		bwl_hint(&c->err,

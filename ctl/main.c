@@ -312,7 +312,8 @@ static void keep_input(const struct ctl_cmd *cmd, int argc, char **argv)
 /*
  * Commands that change something are performed by bwlimitd, which records them. Closing ones are
  * first done here, by the maps, as far as permitted: a hanging bwlimitd prevents none. Read-only
- * ones are done here, if the kernel lets users other than root use maps (5.19).
+ * ones are done here, if the kernel lets users other than root use maps (5.19), and if they need no
+ * file of root's.
  */
 static int as_user(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 {
@@ -325,6 +326,8 @@ static int as_user(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **ar
 		if (r)
 			return finish(c, cmd, r);
 		ctl_close_first(c, cmd, argc, argv);
+		code = ctl_forward(c, cmd, argc, argv);
+	} else if (ctl_reads_as_root(cmd, argc, argv)) {
 		code = ctl_forward(c, cmd, argc, argv);
 	}
 	if (code >= 0)

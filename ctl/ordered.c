@@ -90,6 +90,22 @@ enum ctl_right ctl_right_of(const struct ctl_cmd *cmd)
 	return x ? x->right : CTL_ROOT;
 }
 
+/* "--port=x" is --port */
+static bool is_option(const char *word, const char *option)
+{
+	size_t n = strlen(option);
+
+	return !strncmp(word, option, n) && (!word[n] || word[n] == '=');
+}
+
+bool ctl_reads_as_root(const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (is_option(argv[i], "--state-dir")) /* his own copy, maybe */
+			return false;
+	return !cmd->verb && (!strcmp(cmd->noun, "history") || !strcmp(cmd->noun, "check"));
+}
+
 int ctl_file_word(const struct ctl_cmd *cmd, int argc, char **argv)
 {
 	const struct entry *x = entry_of(cmd);
@@ -106,14 +122,6 @@ int ctl_file_word(const struct ctl_cmd *cmd, int argc, char **argv)
 bool ctl_is_ordered(void)
 {
 	return getenv("BWLIMIT_ORDERED_BY");
-}
-
-/* "--port=x" is --port */
-static bool is_option(const char *word, const char *option)
-{
-	size_t n = strlen(option);
-
-	return !strncmp(word, option, n) && (!word[n] || word[n] == '=');
 }
 
 int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)

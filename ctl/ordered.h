@@ -15,6 +15,11 @@ enum ctl_right {
 	CTL_OPERATE, /* members of bwlimit */
 };
 enum ctl_right ctl_right_of(const struct ctl_cmd *cmd);
+/*
+ * Does bwlimitd run it for users, although it only shows something? It reads a file that is root's:
+ * what readers could open they could lock.
+ */
+bool ctl_reads_as_root(const struct ctl_cmd *cmd, int argc, char **argv);
 
 /* Are we a command that bwlimitd runs for a user? Then BWLIMIT_ORDERED_BY names the user. */
 bool ctl_is_ordered(void);

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <sqlite3.h>
 #include <bwl/cleanup.h>
-#include <bwl/group.h>
 #include "db_internal.h"
 
-#define BUSY_MS 2000 /* a reader may keep the file locked that long */
+#define BUSY_MS 2000 /* another program of root may keep the file locked that long */
 #define SETTINGS                                                                                   \
 	"PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"    \
 	"PRAGMA synchronous = NORMAL; PRAGMA cache_size = -2048; PRAGMA wal_autocheckpoint = 256;" \
@@ -106,15 +106,65 @@ static int open_db(struct hist_db *h, const char *path, struct bwl_err *e)
 	return r;
 }
 
-/*
- * Readers need the write-ahead log and its index, too: SQLite gives them the file's group and mode.
- */
-static void share(const char *path)
+static int copy(const char *from, const char *to)
 {
-	BWL_AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	BWL_AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), out = -1;
+	ssize_t n = 1;
 
-	if (fd >= 0)
-		bwl_group_give(fd, BWL_GROUP_READ, 0640);
+	if (in < 0)
+		return -errno;
+	unlink(to);
+	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	while (out >= 0 && n > 0)
+		n = sendfile(out, in, NULL, 1 << 30);
+	return out < 0 || n < 0 || fsync(out) ? -errno : 0;
+}
+
+static bool is_for_others(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && (st.st_mode & 077);
+}
+
+/*
+ * What somebody may open he may lock, and a lock on these files stops the writer (SQLite waits for
+ * POSIX locks). Until 0.3.0 readers could open them, so one may have: copies take their place,
+ * which nobody has open. No writer is there yet. First the log, which belongs to either: a kill in
+ * between leaves a pair that is the same, and for others, so that all is done again. If there is no
+ * room for copies, at least nobody opens them from now on.
+ */
+static void make_own(const char *path)
+{
+	static const char *const ends[] = { "-wal", "" };
+	char of[2][520], new[2][520], index[520];
+	int r = 0;
+
+	snprintf(index, sizeof(index), "%s-shm", path);
+	if (!is_for_others(path))
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(of[i], sizeof(of[i]), "%s%s", path, ends[i]);
+		snprintf(new[i], sizeof(new[i]), "%s%s.own", path, ends[i]);
+		r = r ? r : copy(of[i], new[i]);
+		r = r == -ENOENT && !i ? 0 : r;
+	}
+	unlink(index); /* it is made anew from the log */
+	for (unsigned i = 0; i < 2; i++) {
+		if (r ? unlink(new[i]) : rename(new[i], of[i]) && errno != ENOENT)
+			r = r ? r : -errno;
+		if (r)
+			chmod(of[i], 0600);
+	}
+}
+
+/* The write-ahead log and its index get the file's mode. */
+static void make(const char *path)
+{
+	BWL_AUTO_CLOSE int fd = -1;
+
+	make_own(path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 static int open_one(const char *path, uint64_t max_bytes, struct hist_db **ret, struct bwl_err *e)
@@ -125,7 +175,7 @@ static int open_one(const char *path, uint64_t max_bytes, struct hist_db **ret, 
 	if (!h)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	h->max_bytes = (int64_t)max_bytes;
-	share(path);
+	make(path);
 	r = open_db(h, path, e);
 	if (r) {
 		hist_db_close(h);

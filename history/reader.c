@@ -42,8 +42,13 @@ int hist_reader_open(const char *dir, struct hist_reader **ret, struct bwl_err *
 	int err;
 
 	snprintf(path, sizeof(path), "%s/" HIST_FILE, dir);
-	if (access(path, R_OK))
-		return bwl_fail(e, errno, "no history at %s: %s", path, strerror(errno));
+	if (access(path, R_OK)) {
+		err = errno;
+		bwl_fail(e, err, "no history at %s: %s", path, strerror(err));
+		return err == EACCES ? bwl_hint(e, "bwlimitd answers members of bwlimit-read, "
+						   "without --state-dir")
+				     : -err;
+	}
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return bwl_fail(e, ENOMEM, "out of memory");

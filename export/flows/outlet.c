@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
+#include <bwl/cleanup.h>
 #include <bwl/clock.h>
+#include <bwl/lock.h>
 #include "flows/list.h"
 #include "interval.h"
 #include "outlet.h"
@@ -21,19 +22,23 @@ struct outlet {
 	struct way *way;     /* NULL: not connected */
 	struct ipfix *ipfix; /* NULL: JSON lines */
 	bool told_spent;
-	int lock; /* on the state's folder: only one process uses it */
+	int lock; /* of the state's folder: only one process uses it */
 };
 
 static int lock(struct outlet *o, struct bwl_err *e)
 {
 	const char *dir = o->c->state_dir;
+	BWL_AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r;
 
-	o->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (o->lock < 0)
+	if (fd < 0)
 		return bwl_fail(e, errno, "cannot open %s: %s", dir, strerror(errno));
-	if (!flock(o->lock, LOCK_EX | LOCK_NB))
+	r = bwl_lock_folder(fd, &o->lock); /* readers of the budget may open the folder */
+	if (!r)
 		return 0;
-	bwl_fail(e, errno, "another bwlimit-export uses %s", dir);
+	if (r != -EWOULDBLOCK)
+		return bwl_fail(e, -r, "cannot lock %s/" BWL_LOCK_FILE ": %s", dir, strerror(-r));
+	bwl_fail(e, -r, "another bwlimit-export uses %s", dir);
 	return bwl_hint(e, "each needs a folder of its own: --state-dir DIR");
 }
 

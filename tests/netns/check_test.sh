@@ -18,7 +18,15 @@ grep -vE '^bwlimit(-read)?:' /etc/group >"$LAB_TMP/group"
 printf 'bwlimit:x:64101:\nbwlimit-read:x:%d:\n' $READERS >>"$LAB_TMP/group"
 mount --bind "$LAB_TMP/group" /etc/group
 chmod 711 "$LAB_TMP"
-export BWLIMIT_STATE_DIR=$LAB_TMP/state BWLIMIT_CTL=$CTL
+# What bwlimitd runs for a reader: on a machine whose clock is synchronised, as below.
+cat >"$LAB_TMP/ctl" <<-END
+	#!/bin/sh
+	. "$LAB_TMP/clock.sh"
+	LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-synchronised.so" exec "$CTL" "\$@"
+END
+chmod 755 "$LAB_TMP/ctl"
+: >"$LAB_TMP/clock.sh"
+export BWLIMIT_STATE_DIR=$LAB_TMP/state BWLIMIT_CTL=$LAB_TMP/ctl
 VERIFIED=/run/bwlimit/${LAB_PINS##*/}.verify
 
 as() { # group, command…: nobody's user with that group alone; on a machine whose clock is synchronised
@@ -29,6 +37,7 @@ as() { # group, command…: nobody's user with that group alone; on a machine wh
 says() { # code text [option…]: a reader is told so
 	local code=$1 text=$2 words=(OK WARNING CRITICAL UNKNOWN) got
 	shift 2
+	export -p | sed -n 's,^declare -x \(BWL_[UC][A-Z_]*=\),export \1,p' >"$LAB_TMP/clock.sh"
 	as "${GROUP:-$READERS}" "$CTL" check "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"
 	got=$?
 	[[ $got -eq $code && $(wc -l <"$LAB_TMP/out") -eq 1 ]] &&

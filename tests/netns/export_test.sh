@@ -128,7 +128,7 @@ of_intervals() { jq -R -c 'fromjson? | select(.kind == "flow-export")' | jq -s -
 check "and no interval is left out" test "$(of_intervals <"$LAB_TMP/kill.taken")" -eq "$(files)"
 twice() { jq -R -c 'fromjson? | select(.kind == "flow-export")' | jq -s -e 'group_by(.sequence) | all(length == 1 or (.[1:] | all(.sent_again)))' >/dev/null; }
 check "what is there twice says that it was sent again" twice <"$LAB_TMP/kill.taken"
-exec 8<"$LAB_TMP/kill"
+exec 8<"$LAB_TMP/kill/.lock" # the folder is open to readers
 flock 8
 refute "two of them with one state: the second does not start" export_to kill tcp:127.0.0.1:4740 --once
 exec 8<&-

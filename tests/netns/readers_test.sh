@@ -53,7 +53,7 @@ kept() { "$CTL" history --state-dir "$STATE" --json >/dev/null 2>&1; }
 lab_wait_for 30 kept
 
 verbs=("peer list" "peer show d1" "grant list" "stats" "stats d1" "top --once" "usage" "reasons"
-	"history --state-dir $STATE" "explain 10.7.0.2 10.101.0.9 tcp 443" "zone list" "policy show" "exfil --size 1tb"
+	history "explain 10.7.0.2 10.101.0.9 tcp 443" "zone list" "policy show" "exfil --size 1tb"
 	status)
 for verb in "${verbs[@]}"; do
 	# shellcheck disable=SC2086 # words

@@ -112,8 +112,8 @@ static bool have(mode_t file, mode_t folder, gid_t gid)
 		return false;
 	snprintf(path, sizeof(path), "flows/%s", flows_store_name(all[0], name));
 	free(all);
-	return is("told", file, gid) && is(HIST_FILE, file, gid) && is("flows", folder, gid) &&
-	       is(path, file, gid);
+	return is("told", file, gid) && is(HIST_FILE, 0600, getegid()) &&
+	       is("flows", folder, gid) && is(path, file, gid);
 }
 
 /* In a child, because it cannot become root again. */

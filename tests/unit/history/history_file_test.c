@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The history's file: its size limit, its readers, and damage. */
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include "rig.h"
 
 static int64_t file_bytes(void)
@@ -172,6 +175,72 @@ static void garbage_is_set_aside_and_said(void **state)
 	assert_int_equal(all(), 30);
 }
 
+/* As many locks as SQLite's, of a process that only reads. It keeps them while it lives. */
+static pid_t locked_by_a_reader(const char *path)
+{
+	struct flock all = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	int ready[2], fd = open(path, O_RDONLY | O_CLOEXEC);
+	char c = 0;
+	pid_t pid;
+
+	assert_true(fd >= 0);
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!fcntl(fd, F_SETLK, &all) && write(ready[1], &c, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	close(fd);
+	return pid;
+}
+
+/* The file, its log and its index, as 0.3.0 leaves them when it is killed. */
+static void a_history_that_readers_may_have_open_is_copied(void **state)
+{
+	static const char *const ends[] = { "", "-wal", "-shm" };
+	char path[3][100], copy[3][120];
+	pid_t reader[3];
+	struct stat st;
+	ino_t was;
+
+	(void)state;
+	run(20, 1000);
+	flush();
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s/" HIST_FILE "%s", dir, ends[i]);
+		snprintf(copy[i], sizeof(copy[i]), "%s/" HIST_FILE "%s.old", dir, ends[i]);
+		assert_int_equal(stat(path[i], &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0600);
+		assert_int_equal(link(path[i], copy[i]), 0);
+	}
+	die(); /* SQLite empties and removes the log; the links keep it as it was */
+	for (unsigned i = 0; i < 3; i++) {
+		unlink(path[i]);
+		assert_int_equal(rename(copy[i], path[i]), 0);
+		assert_int_equal(chmod(path[i], 0640), 0);
+		reader[i] = locked_by_a_reader(path[i]);
+	}
+	assert_int_equal(stat(path[0], &st), 0);
+	was = st.st_ino;
+	assert_false(open_db(BIG));
+	begin("era", now.boot_ns);
+	run(20, 1000);
+	flush();
+	assert_int_equal(all(), 40000);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(stat(path[i], &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0600);
+		assert_int_not_equal(st.st_ino, was);
+		kill(reader[i], SIGKILL);
+		assert_int_equal(waitpid(reader[i], NULL, 0), reader[i]);
+	}
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin_test, end_test)
@@ -181,6 +250,7 @@ int main(void)
 		T(a_reader_and_the_writer_do_not_wait_for_each_other),
 		T(a_damaged_file_is_set_aside),
 		T(garbage_is_set_aside_and_said),
+		T(a_history_that_readers_may_have_open_is_copied),
 	};
 
 	return cmocka_run_group_tests_name("history file", tests, set_up, tear_down);
