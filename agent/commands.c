@@ -22,13 +22,14 @@
 #include <syslog.h>
 #include <unistd.h>
 #include "bwl/beside.h"
-#include "bwl/beside.h"
 #include "bwl/group.h"
 #include "command_places.h"
+#include "line_porter.h"
 #include "line_socket.h"
 #include "parts.h"
 #include "thread.h"
 
+#define ALL (1U << LINE_ROOT | 1U << LINE_OPERATE | 1U << LINE_READ | 1U << LINE_SYNC)
 #define READERS_NICE 10
 #define WORDS_MOST 64
 #define ENV_MOST 32 /* variables of our own environment that are passed on: where our files are */
@@ -56,26 +57,16 @@ struct running {
 struct commands {
 	struct agent_thread thread;
 	const char *pin_dir, *state_dir;
-	gid_t gid[3]; /* bwlimit, bwlimit-read, bwlimit-sync */
-	bool has[3];
 	struct line_socket *socket;
 	struct running run[COMMANDS_PLACES];
 };
 
-/* "operate", "read", "model" (what bwlimit-sync serves, and nothing else), or NULL. */
-static const char *rights(const struct commands *v, int fd)
-{
-	if (bwl_is_of_groups(fd, v->gid, v->has[0]))
-		return "operate";
-	if (v->has[1] && bwl_is_of_groups(fd, &v->gid[1], 1))
-		return "read";
-	return v->has[2] && bwl_is_of_groups(fd, &v->gid[2], 1) ? "model" : NULL;
-}
-
-static bool may_command(void *arg, int fd)
-{
-	return rights(arg, fd);
-}
+static const char *const rights[LINE_RIGHTS] = {
+	[LINE_ROOT] = "operate",
+	[LINE_OPERATE] = "operate",
+	[LINE_READ] = "read",
+	[LINE_SYNC] = "model", /* what bwlimit-sync serves, and nothing else */
+};
 
 static void forget(struct running *r)
 {
@@ -144,7 +135,9 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
 	posix_spawnattr_setsigmask(&attr, &none);
+	line_spawn_begin();
 	e = posix_spawn(&r->pid, path, &f, &attr, words, env);
+	line_spawn_end();
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&f);
 	if (e)
@@ -203,17 +196,17 @@ static struct running *place(struct commands *v, bool reads, bool goes_on, uid_t
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
-static void command(void *arg, int fd, int document, const char *line, size_t len,
-		    const char *wrong)
+static void command(void *arg, enum line_right right, int fd, int document, const char *line,
+		    size_t len, const char *wrong)
 {
 	struct commands *v = arg;
 	BWL_AUTO_CLOSE int conn = fd, doc = document;
 	BWL_AUTO(json_decref)
 	json_t *ask = line ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const json_t *argv = json_object_get(ask, "argv");
-	const char *as = rights(v, conn);
+	const char *as = rights[right];
 	bool goes_on = json_is_true(json_object_get(ask, "stream")),
-	     reads = goes_on || (as && strcmp(as, "operate"));
+	     reads = goes_on || strcmp(as, "operate");
 	struct ucred who = { .uid = (uid_t)-1 };
 	socklen_t n = sizeof(who);
 	struct running *r;
@@ -223,12 +216,9 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &who, &n);
 	r = place(v, reads, goes_on, who.uid);
 	if (line)
-		wrong = !as ? "only members of group bwlimit, bwlimit-read or bwlimit-sync may ask"
-			    : wrong_words(argv);
+		wrong = wrong_words(argv);
 	if (!wrong && is_status(argv) && !strcmp(as, "model"))
 		wrong = "bwlimit-sync may not ask for the status";
-	if (!wrong && doc >= 0 && !bwl_agent_is_sealed(doc))
-		wrong = "the data of a command must be a sealed memfd";
 	if (!wrong && doc >= 0 && reads && size_of(doc) > READS_MOST)
 		wrong = "the data of a reader's command must be at most 16 MiB";
 	if (!wrong && !r) {
@@ -351,9 +341,7 @@ static void run(void *arg)
 	}
 }
 
-static const struct line_rule rule = {
-	.mode = 0666, .documents = true, .may = may_command, .said = command
-};
+static const struct line_rule rule = { .mode = 0666, .documents = true, .said = command };
 
 /* A process that hangs in the kernel is abandoned. */
 static void end_one(struct running *r)
@@ -397,6 +385,7 @@ int agent_commands_start(struct agent *a, void **ret_part, struct bwl_err *e)
 {
 	BWL_AUTO(end) struct commands *v = calloc(1, sizeof(*v));
 	struct sockaddr_un at;
+	struct line_who who;
 	int r;
 
 	if (!v)
@@ -405,12 +394,10 @@ int agent_commands_start(struct agent *a, void **ret_part, struct bwl_err *e)
 		v->run[i].conn = -1;
 	v->pin_dir = bwl_pin_dir(a->pin_dir);
 	v->state_dir = a->state_dir;
-	v->has[0] = bwl_group_id(BWL_GROUP, &v->gid[0]);
-	v->has[1] = bwl_group_id(BWL_GROUP_READ, &v->gid[1]);
-	v->has[2] = bwl_group_id(BWL_GROUP_SYNC, &v->gid[2]);
+	line_who_find(&who, ALL);
 	r = line_socket_address(a->pin_dir, BWL_AGENT_COMMANDS, &at, e);
 	if (!r)
-		r = line_socket_open(at.sun_path, &rule, v, &v->socket, e);
+		r = line_socket_open(at.sun_path, &rule, &who, v, &v->socket, e);
 	if (!r)
 		r = agent_thread_start(&v->thread, run, v, e);
 	if (!r)

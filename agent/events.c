@@ -9,7 +9,6 @@
 #include <string.h>
 #include <syslog.h>
 #include <bpf/libbpf.h>
-#include "bwl/group.h"
 #include "event_log.h"
 #include "line_socket.h"
 #include "parts.h"
@@ -99,14 +98,12 @@ static void run(void *arg)
 
 static int listen_to(struct events *v, const char *pin_dir, struct bwl_err *e)
 {
-	static const char *const groups[] = { BWL_GROUP, BWL_GROUP_READ };
 	struct sockaddr_un at;
 	int r = line_socket_address(pin_dir, BWL_AGENT_EVENTS, &at, e);
 
 	v->rule.pins = v->pins;
 	v->rule.losses = bwl_event_losses;
-	for (unsigned i = 0; i < 2; i++)
-		v->rule.ngids += bwl_group_id(groups[i], &v->rule.gid[v->rule.ngids]);
+	line_who_find(&v->rule.who, 1U << LINE_ROOT | 1U << LINE_OPERATE | 1U << LINE_READ);
 	if (!r)
 		r = subscribers_open(at.sun_path, &v->rule, &v->subscribers, e);
 	return r ? bwl_hint(e, "events are logged, but bwlimit-ctl watch cannot show them") : 0;

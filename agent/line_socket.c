@@ -8,26 +8,30 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "bwl/door.h"
+#include "line_porter.h"
 #include "line_socket.h"
 
-#define BACKLOG 128
-#define AT_ONCE 64 /* connections taken in one call */
+#define BASE LINE_RIGHTS /* the socket without an ending, for everybody who may */
 
-struct conn {
-	int fd;  /* -1: free */
-	int doc; /* the document's descriptor that came with it; -1: none */
-	uint64_t since_ns;
-	size_t n;
-	char in[BWL_AGENT_LINE];
+#define LEFT_MOST 64
+#define CLOSE_MS 2000 /* how long a process may take to start when all ends */
+
+/* A connection that is given back as soon as no process is being started. */
+struct left {
+	enum line_right right;
+	int fd;
 };
 
 struct line_socket {
 	const struct line_rule *rule;
 	void *arg;
-	int listener, poll;
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	struct stat bound; /* the socket file that we made at path; st_ino 0: none */
-	struct conn conn[LINE_CONNS];
+	int poll;
+	struct line_who who;
+	struct line_pool *alone;                     /* NULL: there are porters */
+	struct line_porter *porter[LINE_RIGHTS + 1]; /* NULL: no such door */
+	struct left left[LEFT_MOST];
+	unsigned nleft;
 };
 
 int line_socket_address(const char *pin_dir, const char *ending, struct sockaddr_un *ret,
@@ -41,41 +45,94 @@ int line_socket_address(const char *pin_dir, const char *ending, struct sockaddr
 	return r;
 }
 
-static int listen_at(struct line_socket *s, struct bwl_err *e)
+static int watch(struct line_socket *s, int fd, struct bwl_err *e)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	struct epoll_event ev = { .events = EPOLLIN };
 
-	memcpy(at.sun_path, s->path, sizeof(at.sun_path));
-	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	s->poll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->listener >= 0)
-		unlink(s->path); /* of a killed process: the state directory is locked */
-	if (s->listener < 0 || s->poll < 0 ||
-	    bind(s->listener, (struct sockaddr *)&at, sizeof(at)) || lstat(s->path, &s->bound) ||
-	    chmod(s->path, s->rule->mode) || listen(s->listener, BACKLOG) ||
-	    epoll_ctl(s->poll, EPOLL_CTL_ADD, s->listener, &ev))
-		return bwl_fail(e, errno, "cannot listen at %s: %s", s->path, strerror(errno));
-	return 0;
+	if (!epoll_ctl(s->poll, EPOLL_CTL_ADD, fd, &ev))
+		return 0;
+	return bwl_fail(e, errno, "cannot watch a socket: %s", strerror(errno));
 }
 
-int line_socket_open(const char *path, const struct line_rule *rule, void *arg,
-		     struct line_socket **ret, struct bwl_err *e)
+static int start(struct line_socket *s, unsigned door, const char *path, unsigned mode, gid_t gid,
+		 struct bwl_err *e)
+{
+	struct line_who *who = calloc(1, sizeof(*who));
+	const struct line_pool_conf c = { .path = path,
+					  .mode = mode,
+					  .gid = gid,
+					  .documents = s->rule->documents,
+					  .one_line = !s->rule->stays };
+	int r;
+
+	if (!who)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	*who = s->who;
+	r = line_porter_start(&c, who, &s->porter[door], e);
+	if (r) {
+		free(who);
+		return r;
+	}
+	return watch(s, line_porter_fd(s->porter[door]), e);
+}
+
+/*
+ * Who has a right but no door of its own, because its group is not there or bwlimitd may not give
+ * files to it, comes by the base.
+ */
+static void start_door(struct line_socket *s, enum line_right right, const char *base)
+{
+	static const char *const endings[LINE_RIGHTS] = { [LINE_ROOT] = BWL_DOOR_ROOT,
+							  [LINE_OPERATE] = BWL_DOOR_OPERATE,
+							  [LINE_READ] = BWL_DOOR_READ,
+							  [LINE_SYNC] = BWL_DOOR_SYNC };
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s%s", base, endings[right]) >= sizeof(path))
+		return;
+	unlink(path); /* of a process that had the group */
+	if (right == LINE_ROOT)
+		start(s, right, path, 0600, (gid_t)-1, NULL);
+	else if (s->who.has[right])
+		start(s, right, path, 0660, s->who.gid[right], NULL);
+}
+
+static int open_alone(struct line_socket *s, const char *path, struct bwl_err *e)
+{
+	const struct line_pool_conf c = { .path = path,
+					  .mode = s->rule->mode,
+					  .gid = (gid_t)-1,
+					  .documents = s->rule->documents,
+					  .who = &s->who,
+					  .said = s->rule->said,
+					  .arg = s->arg };
+	int r;
+
+	r = line_pool_open(&c, &s->alone, e);
+	return r ? r : watch(s, line_pool_fd(s->alone), e);
+}
+
+int line_socket_open(const char *path, const struct line_rule *rule, const struct line_who *who,
+		     void *arg, struct line_socket **ret, struct bwl_err *e)
 {
 	struct line_socket *s = calloc(1, sizeof(*s));
-	int r;
+	int r = 0;
 
 	*ret = NULL;
 	if (!s)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	s->rule = rule;
+	s->who = *who;
 	s->arg = arg;
-	s->listener = s->poll = -1;
-	for (unsigned i = 0; i < LINE_CONNS; i++)
-		s->conn[i].fd = s->conn[i].doc = -1;
-	r = (size_t)snprintf(s->path, sizeof(s->path), "%s", path) < sizeof(s->path)
-		    ? listen_at(s, e)
-		    : bwl_fail(e, ENAMETOOLONG, "%.200s: too long for a socket", path);
+	s->poll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->poll < 0)
+		r = bwl_fail(e, errno, "cannot watch a socket: %s", strerror(errno));
+	else
+		r = rule->alone ? open_alone(s, path, e)
+				: start(s, BASE, path, rule->mode, (gid_t)-1, e);
+	for (unsigned i = 0; !r && !rule->alone && i < LINE_RIGHTS; i++)
+		if (who->may & 1U << i)
+			start_door(s, i, path);
 	if (r)
 		line_socket_close(s);
 	else
@@ -88,62 +145,75 @@ int line_socket_fd(const struct line_socket *s)
 	return s ? s->poll : -1;
 }
 
-static void drop(struct conn *c)
+void line_socket_sync(struct line_socket *s, uid_t uid)
 {
-	if (c->fd >= 0)
-		close(c->fd); /* removes it from the epoll set, too */
-	if (c->doc >= 0)
-		close(c->doc);
-	c->fd = c->doc = -1;
+	for (unsigned i = 0; i <= LINE_RIGHTS; i++)
+		if (s->porter[i])
+			__atomic_store_n(&line_porter_who(s->porter[i])->sync, uid,
+					 __ATOMIC_RELAXED);
 }
 
-/*
- * While our listener is open its inode is not reused: if path has another inode, it is another
- * agent's socket.
- */
-static bool is_ours(const struct line_socket *s)
+/* By the porter of its right if there is one: then it hangs nobody else. */
+static bool is_given_back(const struct line_socket *s, const struct left *l)
 {
-	struct stat st;
+	struct line_porter *t = s->porter[l->right] ? s->porter[l->right] : s->porter[BASE];
 
-	return s->bound.st_ino && !lstat(s->path, &st) && st.st_ino == s->bound.st_ino &&
-	       st.st_dev == s->bound.st_dev;
+	return t ? line_porter_take_back(t, l->fd) : !close(l->fd);
+}
+
+static void give_back(struct line_socket *s)
+{
+	while (s->nleft && is_given_back(s, &s->left[s->nleft - 1]))
+		s->nleft--;
+}
+
+void line_hang_up(struct line_socket *s, enum line_right right, int fd)
+{
+	give_back(s);
+	if (s->nleft < LEFT_MOST)
+		s->left[s->nleft++] = (struct left){ right, fd };
+	else
+		close(fd);
+	give_back(s);
+}
+
+/* Who has more right is heard first. */
+void line_socket_run(struct line_socket *s, uint64_t now_ns)
+{
+	if (!s)
+		return;
+	give_back(s);
+	if (s->alone)
+		line_pool_run(s->alone, now_ns);
+	for (unsigned i = 0; i <= LINE_RIGHTS; i++)
+		if (s->porter[i])
+			line_porter_run(s->porter[i], s->rule->said, s->arg);
 }
 
 void line_socket_close(struct line_socket *s)
 {
 	if (!s)
 		return;
-	for (unsigned i = 0; i < LINE_CONNS; i++)
-		drop(&s->conn[i]);
-	if (is_ours(s))
-		unlink(s->path);
-	if (s->listener >= 0)
-		close(s->listener);
+	for (unsigned i = 0; s->nleft && i < CLOSE_MS; i++) {
+		give_back(s);
+		if (s->nleft)
+			poll(NULL, 0, 1);
+	}
+	for (unsigned i = 0; i <= LINE_RIGHTS; i++)
+		line_porter_stop(s->porter[i]);
+	if (s->alone)
+		line_pool_unlink(s->alone);
+	line_pool_close(s->alone);
 	if (s->poll >= 0)
 		close(s->poll);
 	free(s);
 }
 
-/* A free place; if there is none, that of the connection that has been silent longest. */
-static struct conn *room(struct line_socket *s)
-{
-	struct conn *c = &s->conn[0];
-
-	for (unsigned i = 0; i < LINE_CONNS; i++) {
-		if (s->conn[i].fd < 0)
-			return &s->conn[i];
-		if (s->conn[i].since_ns < c->since_ns)
-			c = &s->conn[i];
-	}
-	drop(c);
-	return c;
-}
-
 bool line_has_gone(int fd)
 {
-	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+	struct pollfd p = { .fd = fd };
 
-	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLRDHUP));
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR));
 }
 
 static void say(int fd, json_t *o, size_t most)
@@ -174,118 +244,4 @@ void line_say_long(int fd, json_t *o)
 void line_refuse(int fd, const char *why, const char *todo)
 {
 	line_say(fd, json_pack("{s:s, s:s*}", "error", why, "todo", todo));
-}
-
-/* A whole line, or too much, has arrived: the connection is handed over. */
-static void hand_on(struct line_socket *s, struct conn *c, const char *end)
-{
-	size_t len = end ? (size_t)(end - c->in) : 0;
-	const char *wrong = !end              ? "the request is too long"
-			    : c->n == len + 1 ? NULL
-					      : "more than one request";
-	int fd = c->fd, doc = c->doc;
-
-	epoll_ctl(s->poll, EPOLL_CTL_DEL, fd, NULL);
-	c->fd = c->doc = -1;
-	s->rule->said(s->arg, fd, doc, wrong ? NULL : c->in, len, wrong);
-}
-
-/* Keeps one descriptor and closes all others. -1: there was more than one. */
-static int take_doc(struct conn *c, struct msghdr *m)
-{
-	int fd, r = m->msg_flags & MSG_CTRUNC ? -1 : 0;
-
-	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
-		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t at = 0; at + sizeof(fd) <= h->cmsg_len - CMSG_LEN(0);
-		     at += sizeof(fd)) {
-			memcpy(&fd, CMSG_DATA(h) + at, sizeof(fd));
-			if (c->doc < 0) {
-				c->doc = fd;
-				continue;
-			}
-			close(fd);
-			r = -1;
-		}
-	}
-	return r;
-}
-
-static ssize_t receive(const struct line_socket *s, struct conn *c)
-{
-	union {
-		char room[CMSG_SPACE(2 * sizeof(int))]; /* more is cut off, which is noticed */
-		struct cmsghdr align;
-	} ctl;
-	struct iovec iov = { c->in + c->n, sizeof(c->in) - c->n };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-	ssize_t n;
-
-	if (s->rule->documents) { /* otherwise the kernel closes descriptors that arrive */
-		m.msg_control = ctl.room;
-		m.msg_controllen = sizeof(ctl.room);
-	}
-	n = recvmsg(c->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (n >= 0 && s->rule->documents && take_doc(c, &m)) {
-		errno = EBADMSG;
-		return -1;
-	}
-	return n;
-}
-
-static void hear(struct line_socket *s, struct conn *c)
-{
-	ssize_t n = receive(s, c);
-	const char *end;
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) { /* an incomplete line does not count */
-		drop(c);
-		return;
-	}
-	c->n += (size_t)n;
-	end = memchr(c->in, '\n', c->n);
-	if (end || c->n == sizeof(c->in))
-		hand_on(s, c, end);
-}
-
-static void take(struct line_socket *s, uint64_t now_ns)
-{
-	for (unsigned i = 0; i < AT_ONCE; i++) {
-		int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		struct epoll_event ev = { .events = EPOLLIN };
-		struct conn *c;
-
-		if (fd < 0 && (errno == ECONNABORTED || errno == EINTR))
-			continue;
-		if (fd < 0)
-			return;
-		if (!s->rule->may(s->arg, fd)) {
-			close(fd);
-			continue;
-		}
-		c = room(s);
-		c->fd = fd;
-		c->n = 0;
-		c->since_ns = now_ns;
-		epoll_ctl(s->poll, EPOLL_CTL_ADD, fd, &ev);
-		hear(s, c); /* the line has usually arrived already: nobody can evict it then */
-	}
-}
-
-void line_socket_run(struct line_socket *s, uint64_t now_ns)
-{
-	if (!s)
-		return;
-	for (unsigned i = 0; i < LINE_CONNS; i++) {
-		struct conn *c = &s->conn[i];
-
-		if (c->fd >= 0)
-			hear(s, c);
-		if (c->fd >= 0 && now_ns - c->since_ns > LINE_NS)
-			drop(c);
-	}
-	take(s, now_ns);
 }

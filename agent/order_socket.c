@@ -30,24 +30,11 @@ const struct order_verb *order_parse(const struct order_verb *verbs, const char 
 	return NULL;
 }
 
-/*
- * May this client give that order? v NULL: any order at all? Today root may, and the user of this
- * process.
- */
-static bool may(int fd, const struct order_verb *v)
+/* May a client of this right give that order? Today root may, and the user of this process. */
+static bool may(enum line_right right, const struct order_verb *v)
 {
-	struct ucred who;
-	socklen_t len = sizeof(who);
-
 	(void)v;
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) &&
-	       (!who.uid || who.uid == geteuid());
-}
-
-static bool may_order(void *arg, int fd)
-{
-	(void)arg;
-	return may(fd, NULL);
+	return right == LINE_ROOT;
 }
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
@@ -63,7 +50,8 @@ static json_t *hand_over(const struct orders *o, const struct order_verb *v, con
 	return said;
 }
 
-static void answer(void *arg, int fd, int document, const char *line, size_t len, const char *wrong)
+static void answer(void *arg, enum line_right right, int fd, int document, const char *line,
+		   size_t len, const char *wrong)
 {
 	struct orders *o = arg;
 	const struct order_verb *v = NULL;
@@ -73,7 +61,7 @@ static void answer(void *arg, int fd, int document, const char *line, size_t len
 
 	if (line)
 		v = order_parse(o->verbs, line, len, &ask, &wrong);
-	if (v && !may(ours, v)) {
+	if (v && !may(right, v)) {
 		v = NULL;
 		wrong = "permission denied";
 	}
@@ -91,13 +79,14 @@ static void answer(void *arg, int fd, int document, const char *line, size_t len
 }
 
 static const struct line_rule rule = {
-	.mode = 0600, .documents = true, .may = may_order, .said = answer
+	.mode = 0600, .alone = true, .documents = true, .said = answer
 };
 
 int orders_open(const char *path, const struct order_verb *verbs, void *arg, struct orders **ret,
 		struct bwl_err *e)
 {
 	struct orders *o = calloc(1, sizeof(*o));
+	struct line_who who;
 	int r;
 
 	*ret = NULL;
@@ -105,7 +94,8 @@ int orders_open(const char *path, const struct order_verb *verbs, void *arg, str
 		return bwl_fail(e, ENOMEM, "out of memory");
 	o->verbs = verbs;
 	o->arg = arg;
-	r = line_socket_open(path, &rule, o, &o->socket, e);
+	line_who_find(&who, 1U << LINE_ROOT);
+	r = line_socket_open(path, &rule, &who, o, &o->socket, e);
 	if (r)
 		orders_close(o);
 	else

@@ -5,12 +5,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "bwl/group.h"
 #include "line_socket.h"
 #include "subscribers.h"
 
 struct subscriber {
-	int fd; /* -1: free */
+	int fd;                     /* -1: free */
+	struct line_socket *socket; /* by which it came */
+	enum line_right right;
+	uid_t uid;
 	struct bwl_event_filter filter;
 	uint64_t lost, behind; /* not reported yet; behind: those that did not fit the socket */
 	uint64_t stuck_ns;     /* since when nothing fits; 0: it fits */
@@ -30,7 +32,7 @@ struct subscribers {
 static void drop(struct subscriber *u)
 {
 	if (u->fd >= 0)
-		close(u->fd);
+		line_hang_up(u->socket, u->right, u->fd);
 	u->fd = -1;
 }
 
@@ -147,21 +149,36 @@ static int look(struct subscribers *s, struct bwl_err *e)
 	return 0;
 }
 
-static struct subscriber *room(struct subscribers *s, int fd)
+/* Places of who has more right are no place for who has less: the last are root's. */
+static unsigned places_of(enum line_right right)
 {
-	struct ucred who;
-	socklen_t len = sizeof(who);
-	struct subscriber *stuck = NULL;
-	unsigned most = SUBSCRIBERS - SUBSCRIBERS_ROOT;
+	return right == LINE_ROOT      ? SUBSCRIBERS
+	       : right == LINE_OPERATE ? SUBSCRIBERS - SUBSCRIBERS_ROOT
+				       : SUBSCRIBERS - SUBSCRIBERS_ROOT - SUBSCRIBERS_OPERATE;
+}
 
-	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && !who.uid)
-		most = SUBSCRIBERS;
-	for (unsigned i = most; i > 0; i--) { /* root's places first: they are the last ones */
+static bool has_enough(const struct subscribers *s, uid_t uid)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < SUBSCRIBERS; i++)
+		n += s->one[i].fd >= 0 && s->one[i].uid == uid;
+	return uid && n >= SUBSCRIBERS_OF_ONE;
+}
+
+static struct subscriber *room(struct subscribers *s, enum line_right right, uid_t uid)
+{
+	struct subscriber *stuck = NULL;
+
+	if (has_enough(s, uid))
+		return NULL;
+	for (unsigned i = places_of(right); i > 0;
+	     i--) { /* its own first: they are the last ones */
 		struct subscriber *u = &s->one[i - 1];
 
 		if (u->fd < 0)
 			return u;
-		if (u->stuck_ns && (!stuck || u->stuck_ns < stuck->stuck_ns))
+		if (u->right >= right && u->stuck_ns && (!stuck || u->stuck_ns < stuck->stuck_ns))
 			stuck = u;
 	}
 	if (!stuck || s->now_ns - stuck->stuck_ns < SUBSCRIBER_STUCK_NS)
@@ -170,11 +187,13 @@ static struct subscriber *room(struct subscribers *s, int fd)
 	return stuck;
 }
 
-static void subscribe(void *arg, int fd, int doc, const char *line, size_t len, const char *wrong)
+static void subscribe(void *arg, enum line_right right, int fd, int doc, const char *line,
+		      size_t len, const char *wrong)
 {
 	const int bytes = SUBSCRIBER_BYTES;
 	struct subscribers *s = arg;
-	BWL_AUTO_CLOSE int ours = fd;
+	struct ucred who = { .uid = (uid_t)-1 };
+	socklen_t n = sizeof(who);
 	struct bwl_event_filter f;
 	struct bwl_err e = { 0 };
 	struct subscriber *u;
@@ -183,24 +202,32 @@ static void subscribe(void *arg, int fd, int doc, const char *line, size_t len, 
 	/* what was lost before it subscribed does not count as lost */
 	if (!line || bwl_filter_parse(line, len, &f, &e) ||
 	    bwl_filter_check(&f, s->rule->pins, &e) || look(s, &e)) {
-		line_refuse(ours, line ? e.text : wrong, "bwlimit-ctl watch --help");
+		line_refuse(fd, line ? e.text : wrong, "bwlimit-ctl watch --help");
+		line_hang_up(s->socket, right, fd);
 		return;
 	}
-	u = room(s, ours);
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n);
+	u = room(s, right, who.uid);
 	if (!u) {
-		line_refuse(ours, "too many programs are reading the events", "end one of them");
+		line_refuse(fd, "too many programs are reading the events", "end one of them");
+		line_hang_up(s->socket, right, fd);
 		return;
 	}
-	setsockopt(ours, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-	*u = (struct subscriber){ .fd = bwl_take_fd(&ours), .filter = f };
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	*u = (struct subscriber){
+		.fd = fd, .socket = s->socket, .right = right, .uid = who.uid, .filter = f
+	};
 	line_say(u->fd, json_pack("{s:s}", "by", "bwlimitd"));
 }
 
-/* A subscriber sends nothing more: only its end can arrive. */
+/*
+ * A subscriber sends nothing more: only its end can arrive. Anything else is not taken out of its
+ * connection: there may be a descriptor with it, which who drops it has to close (line_porter.h).
+ */
 static void hear(struct subscribers *s, struct subscriber *u)
 {
 	char c;
-	ssize_t n = u->ends_ns ? 0 : recv(u->fd, &c, 1, MSG_DONTWAIT);
+	ssize_t n = u->ends_ns ? 0 : recv(u->fd, &c, 1, MSG_DONTWAIT | MSG_PEEK);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -238,23 +265,22 @@ void subscribers_run(struct subscribers *s, uint64_t now_ns)
 	}
 }
 
-static bool may_read(void *arg, int fd)
-{
-	const struct subscribers *s = arg;
-
-	return bwl_is_of_groups(fd, s->rule->gid, s->rule->ngids);
-}
-
 /*
  * Two groups may connect, but a file has only one group, which a process without CAP_CHOWN cannot
- * even choose: so everybody may connect if there is such a group, and clients are then checked.
+ * even choose: so everybody may connect if there is such a group, and clients are then checked. Who
+ * is in one has a door as well.
  */
-static const struct line_rule for_root = { .mode = 0600, .may = may_read, .said = subscribe },
-			      for_groups = { .mode = 0666, .may = may_read, .said = subscribe };
+static const struct line_rule rules[2][2] = {
+	{ { .mode = 0600, .alone = true, .stays = true, .said = subscribe },
+	  { .mode = 0600, .alone = true, .stays = true, .said = subscribe } },
+	{ { .mode = 0666, .stays = true, .said = subscribe },
+	  { .mode = 0666, .alone = true, .stays = true, .said = subscribe } },
+};
 
 int subscribers_open(const char *path, const struct subscribers_rule *rule,
 		     struct subscribers **ret, struct bwl_err *e)
 {
+	bool groups = rule->who.has[LINE_OPERATE] || rule->who.has[LINE_READ];
 	struct subscribers *s = calloc(1, sizeof(*s));
 	int r;
 
@@ -264,7 +290,7 @@ int subscribers_open(const char *path, const struct subscribers_rule *rule,
 	s->rule = rule;
 	for (unsigned i = 0; i < SUBSCRIBERS; i++)
 		s->one[i].fd = -1;
-	r = line_socket_open(path, rule->ngids ? &for_groups : &for_root, s, &s->socket, e);
+	r = line_socket_open(path, &rules[groups][rule->alone], &rule->who, s, &s->socket, e);
 	if (r)
 		subscribers_close(s);
 	else

@@ -7,11 +7,14 @@
 #ifndef BWL_AGENT_SUBSCRIBERS_H
 #define BWL_AGENT_SUBSCRIBERS_H
 
-#include <sys/types.h>
+#include <stdbool.h>
 #include "bwl/events.h"
+#include "line_pool.h"
 
 #define SUBSCRIBERS 32
 #define SUBSCRIBERS_ROOT 8            /* of these, reserved for root */
+#define SUBSCRIBERS_OPERATE 8         /* and for members of bwlimit, and root */
+#define SUBSCRIBERS_OF_ONE 8          /* at most of one user, unless it is root */
 #define SUBSCRIBER_BYTES (128 * 1024) /* SO_SNDBUF, which the kernel doubles: some 300 events */
 /*
  * A reader that has not read for this long, although there was something, makes room for a new one.
@@ -22,8 +25,8 @@
 struct subscribers_rule {
 	const struct bwl_pins *pins;
 	int (*losses)(const struct bwl_pins *p, struct bwl_event_losses *ret, struct bwl_err *e);
-	gid_t gid[2]; /* groups whose members may read, beside root */
-	unsigned ngids;
+	struct line_who who; /* root, and the groups whose members may read */
+	bool alone;          /* no thread of its own: for tests */
 };
 
 struct subscribers;

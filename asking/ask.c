@@ -11,6 +11,7 @@
 #include "bwl/agent.h"
 #include "bwl/bytes.h"
 #include "bwl/cleanup.h"
+#include "bwl/door.h"
 
 #define PATIENCE_S 15 /* between bwlimitd's messages; no page shows a million peers */
 
@@ -18,21 +19,21 @@ BWL_AUTO_DEFINE(json_decref, json_t *)
 
 static int reach(const char *path, const json_t *what, struct bwl_err *e)
 {
-	BWL_AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	BWL_AUTO_CLOSE int fd = -1;
 	const struct timeval most = { .tv_sec = PATIENCE_S };
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	char line[BWL_AGENT_LINE];
 	size_t n = json_dumpb(what, line, sizeof(line) - 1, JSON_COMPACT);
 
 	if (!n || n >= sizeof(line))
 		return bwl_fail(e, EMSGSIZE, "the question is too long");
 	line[n++] = '\n';
-	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s", path) >= (int)sizeof(at.sun_path))
+	if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
 		return bwl_fail(e, ENAMETOOLONG, "'%.100s…' is too long for the path of a socket",
 				path);
+	fd = bwl_door_connect(path, 0, PATIENCE_S);
+	errno = fd < 0 ? -fd : 0;
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) ||
-	    connect(fd, (const struct sockaddr *)&at, sizeof(at)) || bwl_bytes_write(fd, line, n)) {
+	    bwl_bytes_write(fd, line, n)) {
 		bwl_fail(e, ENOTCONN, "bwlimitd does not answer at '%s': %m", path);
 		return bwl_hint(e, "systemctl status bwlimitd; this user must be in group "
 				   "bwlimit-sync");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "bwl/agent.h"
 #include "bwl/bytes.h"
+#include "bwl/door.h"
 #include "ctl.h"
 
 #define SECOND_NS 1000000000ULL
@@ -36,14 +37,18 @@ static int await(int fd, short events, uint64_t end_ns)
 }
 
 /* A full queue (EAGAIN) gives no notification when there is room. */
-static int reach(int fd, const struct sockaddr_un *at, uint64_t end_ns)
+static int reach(const struct sockaddr_un *at, uint64_t end_ns)
 {
-	while (connect(fd, (const struct sockaddr *)at, sizeof(*at))) {
-		if ((errno != EAGAIN && errno != EINTR) || !left_ms(end_ns))
+	int fd;
+
+	while ((fd = bwl_door_connect(at->sun_path, SOCK_NONBLOCK, 0)) < 0) {
+		if (fd != -EAGAIN || !left_ms(end_ns)) {
+			errno = -fd;
 			return -1;
+		}
 		poll(NULL, 0, 5);
 	}
-	return 0;
+	return fd;
 }
 
 /* doc is sent with the first bytes; -1: none. */
@@ -129,13 +134,16 @@ int ctl_sealed(const char *bytes, size_t len)
 int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what, int doc,
 		     uint64_t end_ns)
 {
-	BWL_AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	BWL_AUTO_CLOSE int fd = -1;
 	char buf[BWL_AGENT_LINE];
 	struct sockaddr_un at;
 	size_t len = what ? json_dumpb(what, buf, sizeof(buf) - 1, JSON_COMPACT) : 0;
 
-	if (fd < 0 || (what && !len) || len >= sizeof(buf) - 1 ||
-	    bwl_agent_address(c->pin_dir, ending, &at, NULL) || reach(fd, &at, end_ns))
+	if ((what && !len) || len >= sizeof(buf) - 1 ||
+	    bwl_agent_address(c->pin_dir, ending, &at, NULL))
+		return -1;
+	fd = reach(&at, end_ns);
+	if (fd < 0)
 		return -1;
 	buf[len] = '\n';
 	if (what && tell(fd, buf, len + 1, doc, end_ns)) {

@@ -13,6 +13,7 @@
 #include "bwl/bytes.h"
 #include "bwl/cleanup.h"
 #include "bwl/clock.h"
+#include "bwl/door.h"
 #include "handover.h"
 
 #define ANSWER_NS (120 * SYNC_S) /* a large policy is put in force before the answer */
@@ -61,15 +62,16 @@ void handover_free(struct handover *h)
 
 static int reach(const struct handover *h, struct bwl_err *e)
 {
-	BWL_AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	BWL_AUTO_CLOSE int fd = -1;
 
-	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s", h->path) >= (int)sizeof(at.sun_path))
+	if (strlen(h->path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
 		return bwl_fail(e, ENAMETOOLONG,
 				"'%.100s…' is too long for the path of a "
 				"socket",
 				h->path);
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&at, sizeof(at))) {
+	fd = bwl_door_connect(h->path, SOCK_NONBLOCK, 0);
+	if (fd < 0) {
+		errno = -fd;
 		bwl_fail(e, errno, "cannot hand documents to bwlimitd at '%s': %m", h->path);
 		return bwl_hint(e, "systemctl status bwlimitd; check that this user is in group "
 				   "bwlimit-sync");

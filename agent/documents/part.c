@@ -25,24 +25,14 @@ static void find_sync(struct documents *v)
 	char buf[4096];
 	struct passwd pw, *found = NULL;
 
-	v->sync = !getpwnam_r(SYNC_USER, &pw, buf, sizeof(buf), &found) && found ? found->pw_uid
-										 : NOBODY;
-}
-
-/* Signatures decide what is accepted, but clients are limited nevertheless. */
-static bool may(void *arg, int fd)
-{
-	const struct documents *v = arg;
-	struct ucred who;
-	socklen_t len = sizeof(who);
-
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) &&
-	       (!who.uid || who.uid == geteuid() || (v->sync != NOBODY && who.uid == v->sync));
+	line_socket_sync(v->socket, !getpwnam_r(SYNC_USER, &pw, buf, sizeof(buf), &found) && found
+					    ? found->pw_uid
+					    : NOBODY);
 }
 
 static void answer_waiting(struct documents *v, const struct docs_settled *s, uint64_t now)
 {
-	for (unsigned i = 0; i < DOCS_WAITING; i++) {
+	for (unsigned i = 0; i < 2 * DOCS_WAITING; i++) {
 		struct bwl_err e = { 0 };
 
 		if (v->waiting[i].fd < 0)
@@ -133,7 +123,7 @@ static void run(void *arg)
 static void end(struct documents *v)
 {
 	line_socket_close(v->socket);
-	for (unsigned i = 0; i < DOCS_WAITING; i++)
+	for (unsigned i = 0; i < 2 * DOCS_WAITING; i++)
 		if (v->waiting[i].fd >= 0)
 			close(v->waiting[i].fd);
 	docs_terms_free(&v->terms);
@@ -147,25 +137,27 @@ BWL_AUTO_DEFINE(end, struct documents *)
 
 int agent_documents_start(struct agent *a, void **ret_part, struct bwl_err *e)
 {
-	static const struct line_rule rule = {
-		.mode = 0666, .documents = true, .may = may, .said = docs_said
-	};
+	/* Signatures decide what is accepted, but clients are limited nevertheless. */
+	static const struct line_rule rule = { .mode = 0666, .documents = true, .said = docs_said };
 	BWL_AUTO(end) struct documents *v = bwl_must(calloc(1, sizeof(*v)));
 	struct sockaddr_un at;
+	struct line_who who;
 	int r;
 
 	v->a = a;
-	for (unsigned i = 0; i < DOCS_WAITING; i++)
+	for (unsigned i = 0; i < 2 * DOCS_WAITING; i++)
 		v->waiting[i].fd = -1;
-	find_sync(v);
 	v->minute_ns = bwl_now_ns();
+	line_who_find(&who, 1U << LINE_ROOT | 1U << LINE_SYNC);
+	who.by_user = true;
 	r = bwl_pins_open(a->pin_dir, true, &v->pins, e);
 	if (!r)
 		r = line_socket_address(a->pin_dir, BWL_AGENT_DOCUMENTS, &at, e);
 	if (!r)
-		r = line_socket_open(at.sun_path, &rule, v, &v->socket, e);
+		r = line_socket_open(at.sun_path, &rule, &who, v, &v->socket, e);
 	if (r)
 		return r;
+	find_sync(v);
 	docs_reload(v);
 	docs_destroy_again(v);
 	r = agent_thread_start(&v->thread, run, v, e);

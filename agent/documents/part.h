@@ -11,7 +11,7 @@
 #include "store.h"
 #include "thread.h"
 
-#define DOCS_WAITING 8 /* clients that wait for a document to be in force */
+#define DOCS_WAITING 8 /* clients of a right that wait for a document to be in force */
 #define DOCS_REFUSED 4 /* reported refusals */
 
 struct documents {
@@ -29,11 +29,10 @@ struct documents {
 	uint64_t minute_ns;
 	uint64_t missing_ns; /* since when a signed time names a missing document; 0: none */
 	uint64_t missed_ns;  /* when that was reported */
-	uid_t sync;
 	struct {
 		int fd; /* -1: none */
 		uint64_t seq, end_ns;
-	} waiting[DOCS_WAITING];
+	} waiting[2 * DOCS_WAITING]; /* root's, and bwlimit-sync's */
 	struct docs_refusal {
 		char key[DOCS_KEY], id[32], text[160];
 		uint64_t version;
@@ -86,7 +85,8 @@ void docs_spare_keys(const struct documents *v);
 void docs_close_expelled(struct documents *v);
 
 /* verbs.c: requests at the socket */
-void docs_said(void *arg, int fd, int doc, const char *line, size_t len, const char *wrong);
+void docs_said(void *arg, enum line_right right, int fd, int doc, const char *line, size_t len,
+	       const char *wrong);
 void docs_answer(int fd, const struct bwl_err *e); /* NULL: accepted; closes fd */
 
 void docs_answer_unsettled(int fd); /* accepted, but not known to be in force */

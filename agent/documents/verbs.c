@@ -60,14 +60,14 @@ static int bytes_of(const json_t *ask, int doc, char **ret, size_t *ret_len, str
 }
 
 /*
- * Adds a waiting client; if there is no room, the oldest is told that its document is not in force
- * yet.
+ * Adds a waiting client; if there is no room, the oldest of the same right is told that its
+ * document is not in force yet.
  */
-static void wait_for(struct documents *v, int fd)
+static void wait_for(struct documents *v, enum line_right right, int fd)
 {
-	unsigned at = 0;
+	unsigned from = right == LINE_ROOT ? 0 : DOCS_WAITING, at = from;
 
-	for (unsigned i = 0; i < DOCS_WAITING; i++)
+	for (unsigned i = from; i < from + DOCS_WAITING; i++)
 		if (v->waiting[i].fd < 0 ||
 		    (v->waiting[at].fd >= 0 && v->waiting[i].end_ns < v->waiting[at].end_ns))
 			at = i;
@@ -100,7 +100,7 @@ static int accepted_meanwhile(uint64_t until_ns, uint64_t now_ns, struct bwl_err
 	return -e->code;
 }
 
-static void document(struct documents *v, int fd, int doc, const json_t *ask)
+static void document(struct documents *v, enum line_right right, int fd, int doc, const json_t *ask)
 {
 	BWL_AUTO_FREE char *bytes = NULL;
 	struct bwl_err e = { 0 };
@@ -119,18 +119,9 @@ static void document(struct documents *v, int fd, int doc, const json_t *ask)
 		r = until ? accepted_meanwhile(until, now, &e) : 0;
 	}
 	if (!r && wait)
-		wait_for(v, fd);
+		wait_for(v, right, fd);
 	else
 		docs_answer(fd, r ? &e : NULL);
-}
-
-static bool is_root(int fd)
-{
-	struct ucred who;
-	socklen_t len = sizeof(who);
-
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) &&
-	       (!who.uid || who.uid == geteuid());
 }
 
 /* Both texts come in one document: {"root": TEXT, "enrolment": TEXT}. */
@@ -167,20 +158,22 @@ static int enrol(struct documents *v, const char *bytes, size_t len, const char 
 	return 0;
 }
 
-static void order_enrol(struct documents *v, int fd, int doc, const json_t *ask)
+static void order_enrol(struct documents *v, enum line_right right, int fd, int doc,
+			const json_t *ask)
 {
 	BWL_AUTO_FREE char *bytes = NULL;
 	struct bwl_err e = { 0 };
 	size_t len;
-	int r = is_root(fd) ? bytes_of(ask, doc, &bytes, &len, &e)
-			    : bwl_fail(&e, EPERM, "only root may do this");
+	int r = right == LINE_ROOT ? bytes_of(ask, doc, &bytes, &len, &e)
+				   : bwl_fail(&e, EPERM, "only root may do this");
 
 	if (!r)
 		r = enrol(v, bytes, len, json_string_value(json_object_get(ask, "sha256")), &e);
 	docs_answer(fd, r ? &e : NULL);
 }
 
-void docs_said(void *arg, int fd, int document_fd, const char *line, size_t len, const char *wrong)
+void docs_said(void *arg, enum line_right right, int fd, int document_fd, const char *line,
+	       size_t len, const char *wrong)
 {
 	struct documents *v = arg;
 	BWL_AUTO_CLOSE int doc = document_fd;
@@ -192,7 +185,7 @@ void docs_said(void *arg, int fd, int document_fd, const char *line, size_t len,
 		line_refuse(fd, wrong ? wrong : "malformed request", NULL);
 		close(fd);
 	} else if (!strcmp(verb, "document")) {
-		document(v, fd, doc, ask);
+		document(v, right, fd, doc, ask);
 	} else if (!strcmp(verb, "status")) {
 		json_int_t cosigned = json_integer_value(json_object_get(ask, "cosigned"));
 
@@ -200,7 +193,7 @@ void docs_said(void *arg, int fd, int document_fd, const char *line, size_t len,
 					    docs_say(v, cosigned > 0 ? (uint64_t)cosigned : 0)));
 		close(fd);
 	} else if (!strcmp(verb, "enrol")) {
-		order_enrol(v, fd, doc, ask);
+		order_enrol(v, right, fd, doc, ask);
 	} else {
 		line_refuse(fd,
 			    "bwlimitd does not know this request: is it another "

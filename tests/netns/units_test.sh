@@ -20,7 +20,7 @@ if ! command -v systemd-analyze >/dev/null || ! /usr/bin/python3 -c 'import secc
 fi
 lab_up || exit 1
 grep -vE '^bwlimit(-read)?:' /etc/group >"$LAB_TMP/group"
-printf 'bwlimit:x:64101:\nbwlimit-read:x:64102:\n' >>"$LAB_TMP/group"
+printf 'bwlimit:x:64101:\nbwlimit-read:x:64102:\nbwlimit-sync:x:64103:\n' >>"$LAB_TMP/group"
 mount --bind "$LAB_TMP/group" /etc/group
 grep -v '^bwlimit-' /etc/passwd >"$LAB_TMP/passwd"
 printf 'bwlimit-%s:x:%d:64103::/:/bin/false\n' web 64111 export 64112 >>"$LAB_TMP/passwd"

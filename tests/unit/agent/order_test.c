@@ -8,10 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <errno.h>
 #include <cmocka.h>
@@ -280,21 +282,31 @@ static bool is_closed_everywhere(int to)
 
 #define TAKE "{\"verb\":\"take\"}\n"
 
+/* A memfd as documents are, which is closed for good when its file has no other name left. */
+static int sealed(void)
+{
+	int fd = memfd_create("t", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_int_equal(write(fd, "policy", 6), 6);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, BWL_AGENT_SEALS), 0);
+	return fd;
+}
+
 static void a_document_is_handed_over_with_its_connection(void **state)
 {
-	int fd = dial(), to[2];
+	int fd = dial(), doc = sealed();
+	char buf[8];
 
 	(void)state;
 	busy = false;
-	assert_int_equal(pipe(to), 0);
-	tell_with(fd, TAKE, &to[1], 1);
-	close(to[1]);
+	tell_with(fd, TAKE, &doc, 1);
+	close(doc);
 	orders_run(o, 1);
 	assert_true(conn_taken >= 0 && doc_taken >= 0);
 	assert_null(heard(fd));
 	orders_run(o, 2 + 2 * LINE_NS); /* silent clients are dropped now */
 	assert_null(heard(fd));
-	assert_int_equal(write(doc_taken, "x", 1), 1);
+	assert_int_equal(pread(doc_taken, buf, sizeof(buf), 0), 6);
 	line_say(conn_taken, json_pack("{s:b}", "taken", 1));
 	line_say(conn_taken, json_pack("{s:s}", "did", "it"));
 	assert_string_equal(heard(fd), "{\"taken\":true}\n" DID);
@@ -303,6 +315,30 @@ static void a_document_is_handed_over_with_its_connection(void **state)
 	assert_true(line_has_gone(conn_taken));
 	close(conn_taken);
 	close(doc_taken);
+}
+
+static void what_is_no_sealed_memory_is_no_document(void **state)
+{
+	int to[2], other[4];
+
+	(void)state;
+	assert_int_equal(pipe(to), 0);
+	other[0] = to[1];
+	other[1] = memfd_create("t", MFD_CLOEXEC | MFD_ALLOW_SEALING); /* it can be changed */
+	other[2] = open("/", O_RDONLY | O_CLOEXEC);
+	other[3] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	for (unsigned i = 0; i < 4; i++) {
+		int fd = dial();
+
+		doc_taken = -1;
+		busy = false;
+		tell_with(fd, TAKE, &other[i], 1);
+		close(other[i]);
+		orders_run(o, 1);
+		assert_non_null(strstr(heard(fd), "must be a sealed memfd"));
+		assert_int_equal(doc_taken, -1);
+		close(fd);
+	}
 	assert_true(is_closed_everywhere(to[0]));
 	close(to[0]);
 }
@@ -382,6 +418,7 @@ int main(void)
 		T(the_socket_of_one_that_was_killed_is_replaced),
 		T(who_ends_leaves_the_socket_of_who_took_its_place),
 		T(a_document_is_handed_over_with_its_connection),
+		T(what_is_no_sealed_memory_is_no_document),
 		T(what_is_refused_leaves_no_descriptor_behind),
 		T(a_document_that_is_asked_for_must_come),
 		T(a_document_is_not_taken_for_who_has_gone),

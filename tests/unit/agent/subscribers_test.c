@@ -10,8 +10,10 @@
 #include <stdint.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +53,9 @@ static int set_up(void **state)
 	devs[2].ifindex = 12;
 	strcpy(devs[2].name, "p0");
 	memset(&losses, 0, sizeof(losses));
-	rule = (struct subscribers_rule){ .pins = &pins, .losses = losses_now };
+	rule = (struct subscribers_rule){ .pins = &pins, .losses = losses_now, .alone = true };
+	line_who_find(&rule.who, 1U << LINE_ROOT | 1U << LINE_OPERATE | 1U << LINE_READ);
+	rule.who.has[LINE_OPERATE] = rule.who.has[LINE_READ] = false;
 	snprintf(path, sizeof(path), "/tmp/bwl-events-%d.sock", (int)getpid());
 	assert_int_equal(subscribers_open(path, &rule, &s, &e), 0);
 	return 0;
@@ -325,7 +329,8 @@ static void who_says_more_than_a_filter_or_nothing_or_half_is_dropped(void **sta
 	tell(more, "x");
 	tell(half, "{\"event\":");
 	subscribers_run(s, 5);
-	assert_string_equal(heard(more), "");
+	assert_null(heard(more)); /* what it sent was not even read */
+	assert_int_equal(errno, ECONNRESET);
 	assert_null(heard(half));
 	subscribers_run(s, 6 + LINE_NS);
 	assert_string_equal(heard(silent), "");
@@ -335,10 +340,10 @@ static void who_says_more_than_a_filter_or_nothing_or_half_is_dropped(void **sta
 	close(half);
 }
 
-/* Some places are reserved for root, so another user sees fewer. */
+/* Who runs this has root's right. */
 static unsigned places(void)
 {
-	return geteuid() ? SUBSCRIBERS - SUBSCRIBERS_ROOT : SUBSCRIBERS;
+	return SUBSCRIBERS;
 }
 
 static void when_all_places_are_taken_who_reads_stays_and_who_hangs_goes(void **state)
@@ -376,18 +381,25 @@ static void when_all_places_are_taken_who_reads_stays_and_who_hangs_goes(void **
 	close(more);
 }
 
-/* How many readers a child process of nobody in group 4711 gets. */
-static int readers_of_nobody(void)
+static void has(enum line_right right, gid_t gid)
+{
+	rule.who.has[right] = true;
+	rule.who.gid[right] = gid;
+}
+
+/* How many places a child process of that user in that group gets. It keeps them while it lives. */
+static unsigned char held_by(uid_t uid, gid_t group, pid_t *ret)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	gid_t group = 4711;
+	unsigned char n = 0;
 	char buf[64];
-	int status, n = 0;
-	pid_t pid = fork();
+	int to[2];
 
-	if (!pid) {
+	assert_int_equal(pipe2(to, O_NONBLOCK), 0);
+	*ret = fork();
+	if (!*ret) {
 		strcpy(at.sun_path, path);
-		if (setgroups(1, &group) || setgid(65534) || setuid(65534))
+		if (setgroups(1, &group) || setgid(65534) || setuid(uid))
 			_exit(99);
 		for (unsigned i = 0; i < SUBSCRIBERS; i++) {
 			int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -397,13 +409,17 @@ static int readers_of_nobody(void)
 				_exit(98);
 			n += recv(fd, buf, sizeof(buf), 0) == sizeof(TAKEN) - 1;
 		}
-		_exit(n);
+		if (write(to[1], &n, 1) == 1)
+			pause();
+		_exit(97);
 	}
-	while (!waitpid(pid, &status, WNOHANG)) {
+	close(to[1]);
+	while (read(to[0], &n, 1) < 0) {
 		poll(NULL, 0, 1);
 		subscribers_run(s, 1);
 	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	close(to[0]);
+	return n;
 }
 
 /* Sends {} in a child process of that user and these groups. 0: the filter was taken. */
@@ -442,9 +458,8 @@ static void members_of_the_groups_may_and_nobody_else(void **state)
 		skip();
 	assert_int_equal(asks_as(65534, 65534, 4711), 2); /* without such a group only root may */
 	subscribers_close(s);
-	rule.gid[0] = 4710;
-	rule.gid[1] = 4711;
-	rule.ngids = 2;
+	has(LINE_OPERATE, 4710);
+	has(LINE_READ, 4711);
 	assert_int_equal(subscribers_open(path, &rule, &s, &e), 0);
 	assert_int_equal(asks_as(65534, 65534, 4711), 0);
 	assert_int_equal(asks_as(65534, 4710, 65534), 0);
@@ -452,25 +467,38 @@ static void members_of_the_groups_may_and_nobody_else(void **state)
 	assert_int_equal(asks_as(0, 0, 0), 0);
 }
 
-static void some_places_are_roots_alone(void **state)
+/* Each of these holds all that it gets. */
+static void who_has_less_right_takes_no_place_of_who_has_more(void **state)
 {
+	enum { READERS = SUBSCRIBERS - SUBSCRIBERS_ROOT - SUBSCRIBERS_OPERATE };
 	struct bwl_err e = { 0 };
-	int fd[SUBSCRIBERS];
+	int fd[SUBSCRIBERS_ROOT];
+	pid_t child[5];
 
 	(void)state;
 	if (geteuid())
 		skip();
 	subscribers_close(s);
-	rule.gid[0] = 4711;
-	rule.ngids = 1;
+	has(LINE_OPERATE, 4710);
+	has(LINE_READ, 4711);
 	assert_int_equal(subscribers_open(path, &rule, &s, &e), 0);
+	assert_int_equal(held_by(65501, 4711, &child[0]), SUBSCRIBERS_OF_ONE);
+	assert_int_equal(held_by(65502, 4711, &child[1]), READERS - SUBSCRIBERS_OF_ONE);
+	assert_int_equal(held_by(65503, 4711, &child[2]), 0);
+	assert_int_equal(held_by(65504, 4710, &child[3]), SUBSCRIBERS_OPERATE);
+	assert_int_equal(held_by(65505, 4710, &child[4]), 0);
 	for (unsigned i = 0; i < SUBSCRIBERS_ROOT; i++)
 		fd[i] = subscribe("{}\n", 1);
-	assert_int_equal(readers_of_nobody(), SUBSCRIBERS - SUBSCRIBERS_ROOT);
 	for (unsigned i = 0; i < SUBSCRIBERS_ROOT; i++)
 		close(fd[i]);
+	for (unsigned i = 0; i < 5; i++) {
+		kill(child[i], SIGKILL);
+		assert_int_equal(waitpid(child[i], NULL, 0), child[i]);
+	}
 	subscribers_run(s, 2);
-	assert_int_equal(readers_of_nobody(), SUBSCRIBERS - SUBSCRIBERS_ROOT);
+	assert_int_equal(held_by(65503, 4711, &child[0]), SUBSCRIBERS_OF_ONE);
+	kill(child[0], SIGKILL);
+	assert_int_equal(waitpid(child[0], NULL, 0), child[0]);
 }
 
 int main(void)
@@ -487,7 +515,7 @@ int main(void)
 		T(who_says_more_than_a_filter_or_nothing_or_half_is_dropped),
 		T(when_all_places_are_taken_who_reads_stays_and_who_hangs_goes),
 		T(members_of_the_groups_may_and_nobody_else),
-		T(some_places_are_roots_alone),
+		T(who_has_less_right_takes_no_place_of_who_has_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

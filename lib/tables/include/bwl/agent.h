@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How tools talk to bwlimitd: stream sockets at paths, which no network namespace hides. Each
- * message is a line of JSON.
+ * How tools talk to bwlimitd: stream sockets at paths, which no network namespace hides, each with
+ * a door for each right (bwl/door.h). Each message is a line of JSON. After it nothing more can be
+ * sent, except for readers of events.
  *
  * Orders: a connection is one request and one answer. A tool that gets no answer does what closes
  * by itself; what opens something is not done for a client that has hung up.
