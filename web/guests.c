@@ -68,6 +68,33 @@ static struct guest *laziest(struct guests *g, struct guest *x, bool of_address,
 	return asks ? asks : takes ? takes : x;
 }
 
+/* Of those that have shown no certificate yet the oldest of the address that has most. */
+static struct guest *stranger(struct guests *g)
+{
+	struct guest *out = NULL;
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < GUESTS_ROOM; i++) {
+		struct guest *y = &g->guest[i];
+		unsigned n = is_here(y) && !y->known ? guests_count(g, y) : 0;
+
+		if (n > most || (n && n == most && y->since_ns < out->since_ns)) {
+			out = y;
+			most = n;
+		}
+	}
+	return out;
+}
+
+static unsigned unknown(const struct guests *g)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < GUESTS_ROOM; i++)
+		n += is_here(&g->guest[i]) && !g->guest[i].known;
+	return n;
+}
+
 struct guest *guests_come(struct guests *g, int fd, const struct sockaddr *from, uint64_t now_ns)
 {
 	struct guest *x = NULL;
@@ -80,12 +107,14 @@ struct guest *guests_come(struct guests *g, int fd, const struct sockaddr *from,
 		shutdown(fd, SHUT_RDWR);
 		return NULL;
 	}
-	*x = (struct guest){ .fd = fd };
+	*x = (struct guest){ .fd = fd, .known = !g->strangers };
 	address_of(from, x->address);
 	guests_does(x, GUEST_ASKS, GUESTS_HEAD_S, now_ns);
 	many = guests_count(g, x) > GUESTS_OF_ADDRESS;
-	if (many || guests_count(g, NULL) > GUESTS_MOST)
-		guests_shut(laziest(g, x, many, now_ns));
+	if (unknown(g) > GUESTS_UNKNOWN)
+		guests_shut(stranger(g));
+	else if (many || guests_count(g, NULL) > GUESTS_MOST)
+		guests_shut(unknown(g) > 1 ? stranger(g) : laziest(g, x, many, now_ns));
 	return x;
 }
 

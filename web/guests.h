@@ -15,6 +15,7 @@
 #define GUESTS_MOST 256
 #define GUESTS_ROOM (GUESTS_MOST + 64) /* including connections that are being closed */
 #define GUESTS_OF_ADDRESS 64
+#define GUESTS_UNKNOWN 64  /* that have shown no certificate yet, where one is asked for */
 #define GUESTS_HEAD_S 10   /* from the connection to the end of the first request's head */
 #define GUESTS_ANSWER_S 30 /* until an answer is made, and then until it is taken */
 #define GUESTS_IDLE_S 60   /* between two requests of one connection */
@@ -26,11 +27,13 @@ struct guest {
 	enum guest_does does;
 	int fd;
 	uint8_t address[16];
+	bool known;               /* its certificate is allowed */
 	uint64_t since_ns, by_ns; /* by_ns: its deadline; UINT64_MAX: none */
 	void *session;            /* for tls.c; NULL: none */
 	struct bwl_tls *began;    /* the certificates it began with; it holds a reference */
 };
 struct guests {
+	bool strangers; /* a certificate is asked for: who has shown none displaces no others */
 	struct guest guest[GUESTS_ROOM];
 };
 

@@ -32,9 +32,12 @@ static int judge(struct web *w, const struct guest *x)
 static int verify(gnutls_session_t session)
 {
 	struct web *w = gnutls_db_get_ptr(session);
-	const struct guest *x = guest_of(w, session);
+	struct guest *x = guest_of(w, session);
 
-	return !x || judge(w, x) ? GNUTLS_E_CERTIFICATE_ERROR : 0;
+	if (!x || judge(w, x))
+		return GNUTLS_E_CERTIFICATE_ERROR;
+	x->known = true;
+	return 0;
 }
 
 void tls_begin(struct web *w, struct MHD_Connection *conn, struct guest *x)
@@ -78,6 +81,7 @@ int tls_open(struct web *w, struct bwl_err *e)
 
 	if (r)
 		return r;
+	w->guests.strangers = true;
 	r = take(w, &p, e);
 	bwl_tls_pem_done(&p);
 	return r;

@@ -91,9 +91,35 @@ static void time_ends_for_who_does_not_come_further(void **state)
 	assert_int_equal(x->does, GUEST_STREAMS);
 }
 
+static void who_has_shown_no_certificate_displaces_only_others_of_these(void **state)
+{
+	struct guest *known[GUESTS_MOST - GUESTS_UNKNOWN];
+	struct guest *other;
+
+	(void)state;
+	g.strangers = true;
+	for (unsigned i = 0; i < GUESTS_MOST - GUESTS_UNKNOWN; i++) { /* idle, and long since */
+		known[i] = come(1000 + i, 1 + i);
+		known[i]->known = true;
+	}
+	other = come(3, 1000);
+	for (unsigned i = 0; i < 10 * GUESTS_MOST; i++) {
+		assert_non_null(come(10 + i % 2, 2000 + i));
+		for (unsigned k = 0; k < GUESTS_ROOM; k++)
+			if (g.guest[k].does == GUEST_GOES)
+				guests_go(&g.guest[k]);
+	}
+	for (unsigned i = 0; i < GUESTS_MOST - GUESTS_UNKNOWN; i++)
+		assert_int_equal(known[i]->does, GUEST_ASKS);
+	assert_int_equal(other->does, GUEST_ASKS); /* of an address that has but one */
+	assert_int_equal(guests_count(&g, NULL), GUESTS_MOST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(who_has_shown_no_certificate_displaces_only_others_of_these,
+				       none),
 		cmocka_unit_test_setup(who_has_said_nothing_for_the_longest_goes, none),
 		cmocka_unit_test_setup(of_an_address_that_has_too_many, none),
 		cmocka_unit_test_setup(who_takes_nothing_makes_room_and_who_reads_does_not, none),
