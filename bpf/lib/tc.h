@@ -5,6 +5,7 @@
 
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_core_read.h>
+#include "deferred.h"
 #include "dest.h"
 #include "latency.h"
 #include "offload.h"
@@ -88,11 +89,16 @@ BWL_GLOBAL __u32 bwl_gso_cost(struct __sk_buff *skb, const struct bwl_pkt *k,
 	return cost > 0x7fffffff ? 0x7fffffff : cost;
 }
 
+/* Its charge, and may it go: will it leave as what was judged, and does it fit? */
 static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb, __u32 gso_size)
 {
 	__u32 cost;
 
+	if (bwl_has_deferred(skb) && bwl_deferred(skb, &c->pkt) != BWL_R_NONE)
+		return BWL_R_MALFORMED;
 	if (gso_size) {
+		if (!bwl_segments_are_judged(skb))
+			return BWL_R_MALFORMED;
 		c->charge = bwl_gso_cost(skb, &c->pkt, c->base, gso_size);
 		return c->charge ? BWL_R_NONE : BWL_R_TOO_BIG;
 	}

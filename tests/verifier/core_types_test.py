@@ -14,6 +14,8 @@ import sys
 EVERYWHERE = {
     "bpf_func_id": "enum of helpers: as old as BTF",
     "spinlock": "kernel/locking: as old as the kernel",
+    "sk_buff": "linux/skbuff.h: as old as the network stack",
+    "skb_shared_info": "linux/skbuff.h: likewise",
 }
 OF_MODULES = {"bpf_xfrm_info": "of xfrm_interface, with its kfuncs: the object that is not plain"}
 # Bytes behind a type of each kind (uapi/linux/btf.h): in all, and for each member.

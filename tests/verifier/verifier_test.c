@@ -98,6 +98,25 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
 	return 0;
 }
 
+/* The fields that deferred.h reads, anywhere: nothing runs here. */
+static void add_skb(struct btf *btf)
+{
+	int byte = btf__add_int(btf, "unsigned char", 1, 0), half, word, pointer;
+
+	half = btf__add_int(btf, "unsigned short", 2, 0);
+	word = btf__add_int(btf, "unsigned int", 4, 0);
+	pointer = btf__add_ptr(btf, byte);
+	btf__add_struct(btf, "sk_buff", 32);
+	btf__add_field(btf, "ip_summed", byte, 0, 2);
+	btf__add_field(btf, "csum_start", half, 16, 0);
+	btf__add_field(btf, "csum_offset", half, 32, 0);
+	btf__add_field(btf, "end", word, 64, 0);
+	btf__add_field(btf, "head", pointer, 128, 0);
+	btf__add_field(btf, "data", pointer, 192, 0);
+	btf__add_struct(btf, "skb_shared_info", 4);
+	btf__add_field(btf, "gso_type", word, 0, 0);
+}
+
 /* A BTF as of a kernel before 5.18: the enum of helpers exists, the helper does not. */
 static int old_btf(char path[32])
 {
@@ -108,6 +127,7 @@ static int old_btf(char path[32])
 
 	if (!btf)
 		return -1;
+	add_skb(btf);
 	btf__add_enum(btf, "bpf_func_id", 4);
 	btf__add_enum_value(btf, "BPF_FUNC_unspec", 0);
 	raw = btf__raw_data(btf, &size);
