@@ -150,7 +150,7 @@ SEC("tc")
 int bwl_tc_host(struct __sk_buff *skb)
 {
 	__u32 gso_size = 0; /* read once: each access reads another structure */
-	int answered = 0, r;
+	int answered = 0, hdr = 0, r;
 	struct bwl_ctx c;
 	__u32 id = 0;
 
@@ -195,10 +195,12 @@ int bwl_tc_host(struct __sk_buff *skb)
 	}
 	if (r == BWL_R_NONE)
 		r = bwl_tc_way(&c);
+	if (r == BWL_R_NONE) {
+		hdr = bwl_tc_segments(&c, skb, gso_size = skb->gso_size);
+		r = bwl_mtu_fits(&c, gso_size, hdr);
+	}
 	if (r == BWL_R_NONE)
-		r = bwl_mtu_fits(&c, gso_size = skb->gso_size);
-	if (r == BWL_R_NONE)
-		r = bwl_tc_cost(&c, skb, gso_size);
+		r = bwl_tc_cost(&c, skb, gso_size, hdr);
 	if (r == BWL_R_NONE)
 		r = bwl_charge(&c.w, c.ctl, c.peer, c.base, c.port);
 	if (r == BWL_R_NONE && c.next_mac && bwl_unlikely(!bwl_is_tracked(&c))) {

@@ -103,6 +103,7 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb, 
  */
 static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
 {
+	__u32 gso_size;
 	int r, cost;
 
 	if (!from && (bwl_tag(skb) >= 0 || c->pkt.nvid))
@@ -111,7 +112,8 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, 
 	c->tally = bwl_accept_state(c->id);
 	if (r == BWL_R_NO_PEER && !from)
 		return BWL_R_UPLINK_IN;
-	cost = bwl_tc_cost(c, skb, skb->gso_size);
+	gso_size = skb->gso_size;
+	cost = bwl_tc_cost(c, skb, gso_size, bwl_tc_segments(c, skb, gso_size));
 	c->arrived = c->charge;
 	if (r != BWL_R_NONE)
 		return r;

@@ -16,21 +16,20 @@
 #include <bpf/bpf_core_read.h>
 #include "parse.h"
 
-#define BWL_CHECKSUM_PARTIAL 3      /* linux/skbuff.h: still to be filled in */
-#define BWL_GSO_FRAGLIST (1U << 18) /* linux/skbuff.h: its segments have headers of their own */
-#define BWL_TCP_CHECK 16            /* offset in the header */
+#define BWL_CHECKSUM_PARTIAL 3 /* linux/skbuff.h: still to be filled in */
+#define BWL_TCP_CHECK 16       /* offset in the header */
 #define BWL_UDP_CHECK 6
 
 struct sk_buff {
 	__u8 ip_summed : 2;
 	__u8 csum_not_inet : 1;
+	__u8 encapsulation : 1; /* the inner ones are valid */
+	__u8 inner_protocol_type : 1;
 	__u16 csum_start, csum_offset; /* next to each other */
+	__be16 inner_protocol;
+	__u16 inner_network_header, inner_mac_header; /* offsets from head, as csum_start */
 	unsigned int end;
 	unsigned char *head, *data; /* next to each other */
-} __attribute__((preserve_access_index));
-
-struct skb_shared_info {
-	unsigned int gso_type;
 } __attribute__((preserve_access_index));
 
 #define BWL_SKB(skb) ((const struct sk_buff *)(const void *)(skb))
@@ -80,24 +79,6 @@ BWL_GLOBAL int bwl_deferred(struct __sk_buff *skb, const struct bwl_pkt *k)
 		return BWL_R_MALFORMED;
 	start = (__u32)(csum[0] - (at[1] - at[0]));
 	return bwl_is_harmless(k, start, start + csum[1], not_inet) ? BWL_R_NONE : BWL_R_MALFORMED;
-}
-
-/*
- * A GSO packet of whole packets (rx-gro-list) repeats headers that only its kernel has seen, not
- * those that were judged.
- */
-BWL_GLOBAL int bwl_segments_are_judged(struct __sk_buff *skb)
-{
-	__u32 end = 0, type = 0;
-	__u64 head = 0;
-
-	if (BWL_SKB_GET(&head, sizeof(head), skb, head) ||
-	    BWL_SKB_GET(&end, sizeof(end), skb, end) ||
-	    bpf_probe_read_kernel(&type, sizeof(type),
-				  (const void *)(long)(head + end) +
-					  bpf_core_field_offset(struct skb_shared_info, gso_type)))
-		return 0;
-	return !(type & BWL_GSO_FRAGLIST);
 }
 
 #endif

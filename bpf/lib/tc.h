@@ -9,9 +9,9 @@
 #include "dest.h"
 #include "latency.h"
 #include "offload.h"
+#include "segments.h"
 
-#define BWL_PULL 192       /* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
-#define BWL_TUNNEL_HDR 256 /* headers a segment of a GSO packet repeats when it may be a tunnel */
+#define BWL_PULL 192 /* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
 #define BWL_PACKET_MULTICAST 2 /* linux/if_packet.h */
 #define BWL_PACKET_OTHERHOST 3
 #define BWL_AF_INET 2
@@ -52,20 +52,37 @@ static __always_inline int bwl_tc_parse_host(struct __sk_buff *skb, struct bwl_p
 }
 
 /*
+ * Will it leave as what was judged? Returns the headers that each segment of a GSO packet repeats,
+ * bytes, otherwise 0; negative: no.
+ */
+static __always_inline int bwl_tc_segments(const struct bwl_ctx *c, struct __sk_buff *skb,
+					   __u32 gso_size)
+{
+	int hdr;
+
+	if (bwl_has_deferred(skb) && bwl_deferred(skb, &c->pkt) != BWL_R_NONE)
+		return -1;
+	if (!gso_size)
+		return 0;
+	hdr = bwl_repeated(skb, &c->pkt);
+	return hdr > 0 ? hdr : -1;
+}
+
+/*
  * Bytes on the wire (without FCS): every segment of a GSO packet with its headers. Segment count
  * and size come from the host: they may raise the count, but never lower it below what the uplink's
- * MTU requires. 0: no segment has room for anything.
+ * MTU requires. hdr: of bwl_tc_segments(). 0: no segment has room for anything.
  */
 BWL_GLOBAL __u32 bwl_gso_cost(struct __sk_buff *skb, const struct bwl_pkt *k,
-			      const struct bwl_base *b, __u32 gso_size)
+			      const struct bwl_base *b, __u32 gso_size, __u32 hdr)
 {
-	__u32 len = skb->len, tags = skb->vlan_present * 4, hdr, mtu, payload, segs, n;
+	__u32 len = skb->len, tags = skb->vlan_present * 4, mtu, payload, segs, n;
 	__u64 cost;
 
 	if (!k || !b || !gso_size)
 		return 0;
 	len = bwl_above(len, bwl_jumbo(k));
-	hdr = k->hdr_len - bwl_jumbo(k);
+	hdr = bwl_above(hdr, bwl_jumbo(k));
 	cost = (__u64)len + tags;
 	mtu = b->mtu + k->l3_off;
 	payload = bwl_above(len, hdr);
@@ -79,9 +96,6 @@ BWL_GLOBAL __u32 bwl_gso_cost(struct __sk_buff *skb, const struct bwl_pkt *k,
 		segs = skb->gso_segs;
 	if (!segs)
 		segs = 1;
-	/* Not TCP outermost: each segment may repeat a tunnel's inner headers as well. */
-	if (k->proto != IPPROTO_TCP && hdr < BWL_TUNNEL_HDR)
-		hdr = BWL_TUNNEL_HDR;
 	if (segs > 1)
 		cost += (__u64)(segs - 1) * (hdr + tags);
 	if (cost < (__u64)segs * b->min_charge)
@@ -89,17 +103,16 @@ BWL_GLOBAL __u32 bwl_gso_cost(struct __sk_buff *skb, const struct bwl_pkt *k,
 	return cost > 0x7fffffff ? 0x7fffffff : cost;
 }
 
-/* Its charge, and may it go: will it leave as what was judged, and does it fit? */
-static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb, __u32 gso_size)
+/* Its charge, and does it fit? hdr: of bwl_tc_segments(). */
+static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb, __u32 gso_size,
+				       int hdr)
 {
 	__u32 cost;
 
-	if (bwl_has_deferred(skb) && bwl_deferred(skb, &c->pkt) != BWL_R_NONE)
+	if (bwl_unlikely(hdr < 0))
 		return BWL_R_MALFORMED;
 	if (gso_size) {
-		if (!bwl_segments_are_judged(skb))
-			return BWL_R_MALFORMED;
-		c->charge = bwl_gso_cost(skb, &c->pkt, c->base, gso_size);
+		c->charge = bwl_gso_cost(skb, &c->pkt, c->base, gso_size, hdr);
 		return c->charge ? BWL_R_NONE : BWL_R_TOO_BIG;
 	}
 	cost = c->len + skb->vlan_present * 4;

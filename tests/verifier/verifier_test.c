@@ -98,7 +98,7 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
 	return 0;
 }
 
-/* The fields that deferred.h reads, anywhere: nothing runs here. */
+/* The fields that deferred.h and segments.h read, anywhere: nothing runs here. */
 static void add_skb(struct btf *btf)
 {
 	int byte = btf__add_int(btf, "unsigned char", 1, 0), half, word, pointer;
@@ -106,13 +106,18 @@ static void add_skb(struct btf *btf)
 	half = btf__add_int(btf, "unsigned short", 2, 0);
 	word = btf__add_int(btf, "unsigned int", 4, 0);
 	pointer = btf__add_ptr(btf, byte);
-	btf__add_struct(btf, "sk_buff", 32);
+	btf__add_struct(btf, "sk_buff", 40);
 	btf__add_field(btf, "ip_summed", byte, 0, 2);
+	btf__add_field(btf, "encapsulation", byte, 2, 1);
+	btf__add_field(btf, "inner_protocol_type", byte, 3, 1);
 	btf__add_field(btf, "csum_start", half, 16, 0);
 	btf__add_field(btf, "csum_offset", half, 32, 0);
 	btf__add_field(btf, "end", word, 64, 0);
 	btf__add_field(btf, "head", pointer, 128, 0);
 	btf__add_field(btf, "data", pointer, 192, 0);
+	btf__add_field(btf, "inner_protocol", half, 256, 0);
+	btf__add_field(btf, "inner_network_header", half, 272, 0);
+	btf__add_field(btf, "inner_mac_header", half, 288, 0);
 	btf__add_struct(btf, "skb_shared_info", 4);
 	btf__add_field(btf, "gso_type", word, 0, 0);
 }
