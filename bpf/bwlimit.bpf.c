@@ -149,8 +149,9 @@ int bwl_xdp_host(struct xdp_md *xdp)
 SEC("tc")
 int bwl_tc_host(struct __sk_buff *skb)
 {
-	__u32 gso_size = 0; /* read once: each access reads another structure */
-	int answered = 0, hdr = 0, r;
+	__u32 gso_size = skb->gso_size; /* read once: each access reads another structure */
+	__u32 hdr;
+	int answered = 0, r;
 	struct bwl_ctx c;
 	__u32 id = 0;
 
@@ -164,12 +165,16 @@ int bwl_tc_host(struct __sk_buff *skb)
 		id = bwl_handed_over(&c, skb);
 	skb->mark = 0; /* no host sets a mark, or a departure time (fq; veth keeps SO_TXTIME's) */
 	skb->tstamp = 0;
+	/* Else clang would keep the address of the mark, which the verifier refuses. */
+	asm volatile("" : "+r"(skb));
 	if (r == BWL_R_NONE) {
 		r = bwl_tc_parse_host(skb, &c.pkt);
+		hdr = bwl_tc_merged(&c, skb, &gso_size);
 		if (!id || r != BWL_R_NONE)
 			r = bwl_sender(&c, bwl_tag(skb), r);
 	} else {
 		c.pkt = (struct bwl_pkt){};
+		hdr = bwl_tc_merged(&c, skb, &gso_size);
 	}
 	if (r == BWL_R_NONE && !id) {
 		id = bwl_dest(&c, c.pkt.daddr);
@@ -195,10 +200,10 @@ int bwl_tc_host(struct __sk_buff *skb)
 	}
 	if (r == BWL_R_NONE)
 		r = bwl_tc_way(&c);
-	if (r == BWL_R_NONE) {
-		hdr = bwl_tc_segments(&c, skb, gso_size = skb->gso_size);
+	if (r == BWL_R_NONE)
+		r = bwl_tc_as_judged(&c, skb, gso_size, hdr);
+	if (r == BWL_R_NONE)
 		r = bwl_mtu_fits(&c, gso_size, hdr);
-	}
 	if (r == BWL_R_NONE)
 		r = bwl_tc_cost(&c, skb, gso_size, hdr);
 	if (r == BWL_R_NONE)
@@ -266,12 +271,13 @@ SEC("tc")
 int bwl_tc_upin(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
+	__u32 mark = skb->mark, gso_size = skb->gso_size, hdr = 0, from = 0;
 	int r = bwl_begin_timed(&c, skb->ifindex), parsed;
-	__u32 mark = skb->mark, from = 0;
 
 	if (r == BWL_R_NONE) {
 		skb->mark = bwl_mark_up(c.ctl->tag);
 		parsed = bwl_tc_parse(skb, &c.pkt);
+		hdr = bwl_tc_merged(&c, skb, &gso_size);
 		if (bwl_unlikely(bwl_is_tagged(&c, mark))) {
 			from = mark & BWL_MARK_ID;
 			r = bwl_brought_in(&c, from, parsed);
@@ -281,7 +287,9 @@ int bwl_tc_upin(struct __sk_buff *skb)
 				r = bwl_nb_admit(&c, skb, 1);
 		}
 		if (r == BWL_R_NONE)
-			r = bwl_arrive(&c, skb, from);
+			r = bwl_arrive(&c, skb, from, gso_size, hdr);
+	} else {
+		bwl_tc_merged(&c, skb, &gso_size);
 	}
 	bwl_end(&c, c.port_id, r);
 	if (r == BWL_R_PASS_ACCEPT || c.again)
@@ -345,16 +353,17 @@ SEC("tc")
 int bwl_tc_tunin(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
+	__u32 mark = skb->mark, gso_size = skb->gso_size, hdr = 0;
 	int r = bwl_begin_timed(&c, skb->ifindex);
-	__u32 mark = skb->mark;
 
 	if (r == BWL_R_NONE) {
 		skb->mark = bwl_mark_up(
 			c.ctl->tag); /* as at the uplink: the kernel may have to answer */
 		r = bwl_tc_parse(skb, &c.pkt);
 	}
+	hdr = bwl_tc_merged(&c, skb, &gso_size);
 	if (r == BWL_R_NONE)
-		r = bwl_tunnel_arrive(&c, skb, mark);
+		r = bwl_tunnel_arrive(&c, skb, mark, gso_size, hdr);
 	bwl_end(&c, c.port_id, r);
 	return r == BWL_R_PASS_ACCEPT ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }

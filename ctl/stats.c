@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <bpf/libbpf.h>
 #include "stats.h"
 
 /*
@@ -156,11 +157,42 @@ static bool known_port(const struct bwl_pins *p, const char *dev)
 	return false;
 }
 
-static void reasons_print(struct ctl *c, const struct bwl_pins *pins, const char *port, bool all,
+/* Frames that reasons do not show, because a merged packet counts as one: of each port and hook. */
+static json_t *merged_print(struct ctl *c, struct bwl_pins *pins, const char *port)
+{
+	BWL_AUTO_FREE struct bwl_reason_count *cpus = bwl_must(
+		calloc((size_t)libbpf_num_possible_cpus(), sizeof(*cpus)));
+	json_t *rows = json_array();
+	struct bwl_reason_count n;
+	char buf[24];
+
+	for (unsigned int row = 0; row < BWL_REASON_ROWS; row++) {
+		const char *name = row_port(pins, row % BWL_MAX_PORTS, BWL_REASON_SEGMENTS, buf);
+
+		if (port &&
+		    strncmp(pins->dev[row % BWL_MAX_PORTS].name, port, sizeof(pins->dev[0].name)))
+			continue;
+		if (bwl_reason_at(pins, row * BWL_REASON_COLUMNS + BWL_REASON_SEGMENTS, cpus, &n) ||
+		    !n.frames)
+			continue;
+		if (!c->json)
+			printf("%s%s: %" PRIu64 " frame%s more in merged packets, which count as "
+			       "one each above (%" PRIu64 " byte%s of headers)\n",
+			       name, row >= BWL_MAX_PORTS ? " out" : "", (uint64_t)n.frames,
+			       BWL_S(n.frames), (uint64_t)n.bytes, BWL_S(n.bytes));
+		json_array_append_new(rows, json_pack("{s:s, s:s, s:I, s:I}", "port", name, "hook",
+						      row >= BWL_MAX_PORTS ? "gate" : "ingress",
+						      "frames", (json_int_t)n.frames, "bytes",
+						      (json_int_t)n.bytes));
+	}
+	return rows;
+}
+
+static void reasons_print(struct ctl *c, struct bwl_pins *pins, const char *port, bool all,
 			  const struct bwl_reason_count *count)
 {
 	struct bwl_list *l = bwl_list_new(bwl_reason_columns, c->json);
-	json_t *rows;
+	json_t *rows, *merged, *doc;
 	char buf[24];
 
 	for (unsigned int row = 0; row < BWL_REASON_ROWS; row++) {
@@ -186,8 +218,15 @@ static void reasons_print(struct ctl *c, const struct bwl_pins *pins, const char
 		}
 	}
 	rows = bwl_list_end(l);
-	if (rows)
-		ctl_print_list("reasons", "reasons", rows);
+	merged = merged_print(c, pins, port);
+	if (!rows) {
+		json_decref(merged);
+		return;
+	}
+	doc = bwl_doc("reasons");
+	json_object_set_new(doc, "reasons", rows);
+	json_object_set_new(doc, "merged", merged);
+	bwl_doc_print(doc);
 }
 
 static int reasons(struct ctl *c, int argc, char **argv)
@@ -237,7 +276,7 @@ const struct ctl_cmd ctl_stats_cmds[] = {
 	{ "reasons", NULL, "[--port DEV] [--all]",
 	  "Counters per port and reason: every packet has one",
 	  "`out` is the last gate of an uplink. The sum over a port's reasons is what it received since\n"
-	  "attach. --all shows zeros too.\n\n"
+	  "attach, with the frames that GRO had merged by then. --all shows zeros too.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl reasons\n"
 	  "  bwlimit-ctl reasons --port pf0hpf --all\n",

@@ -73,6 +73,34 @@ static void check_attach_point(const struct ports *c, const struct bwl_netdev *d
 			  s->prog, st.how, st.tag, st.link_id);
 }
 
+/*
+ * Reasons, with what merged packets hold, are what the device has received, if that counts frames
+ * as on a wire, and if TC alone sees merged packets. The devices here pass on the packets of
+ * another kernel, and count a GSO packet as one.
+ */
+static void check_counts(struct bwl_report *r, const struct bwl_netdev *d, unsigned kind)
+{
+	static const char *const whole[] = { "veth", "netkit", "tun", "virtio_net" };
+	struct bwl_netdev_xdp x;
+	size_t i;
+
+	if (kind == BWL_PORT_MANAGEMENT || bwl_netdev_xdp(d->name, d->ifindex, &x, NULL))
+		return;
+	for (i = 0; i < sizeof(whole) / sizeof(*whole); i++)
+		if (!strcmp(x.driver, whole[i]))
+			bwl_check(
+				r, "port-counts", BWL_OK, "",
+				"%s (%s) counts a GSO packet of the other end as one frame: its own "
+				"counters may be below the reasons with merged frames",
+				d->name, x.driver);
+	if (x.generic && x.merges)
+		bwl_check(
+			r, "port-counts", BWL_OK, "",
+			"%s: XDP runs in generic form, behind GRO: what it drops it counts as one "
+			"frame, merged or not",
+			d->name);
+}
+
 static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32_t id)
 {
 	const struct bwl_dev *known = &c->p->dev[id];
@@ -112,6 +140,7 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 			  "uplink %s has no fq any more: packets of mode shape leave up to the "
 			  "horizon early",
 			  d->name);
+	check_counts(c->r, d, known->kind);
 	if (!d->up)
 		bwl_check(c->r, "port-up", BWL_WARN, "bwlimit-load up", "port %s is down", d->name);
 }

@@ -128,8 +128,10 @@ BWL_ASSERT_PAIR(NODE);
 
 #define BWL_REASON_COLUMNS 64 /* of a row of bwl_reason_v1; room to append */
 /*
- * Not a reason: at the last gate, frames counts the additional segments of GSO packets that passed.
- * A device that segments them counts reasons' frames plus these.
+ * Not a reason: further frames in packets that reasons count as one. Where packets come in these
+ * were merged (GRO), and bytes are those of their headers: reasons and this are what the device
+ * received. At the last gate, frames alone: the additional segments of GSO packets that passed; a
+ * device that segments them counts reasons' frames plus these.
  */
 #define BWL_REASON_SEGMENTS (BWL_REASON_COLUMNS - 1)
 /*

@@ -99,11 +99,11 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb, 
  *
  * What is refused counts to its peer as its sender was charged, as what passes does: GRO may have
  * merged segments, and then the frame has the headers of the first alone. Sums of both ends are
- * compared (docs/evidence.md). The port's reasons count what the hook saw.
+ * compared (docs/evidence.md). The port's reasons count what the hook saw. hdr: of bwl_tc_merged().
  */
-static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
+static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from,
+				      __u32 gso_size, __u32 hdr)
 {
-	__u32 gso_size;
 	int r, cost;
 
 	if (!from && (bwl_tag(skb) >= 0 || c->pkt.nvid))
@@ -112,8 +112,9 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, 
 	c->tally = bwl_accept_state(c->id);
 	if (r == BWL_R_NO_PEER && !from)
 		return BWL_R_UPLINK_IN;
-	gso_size = skb->gso_size;
-	cost = bwl_tc_cost(c, skb, gso_size, bwl_tc_segments(c, skb, gso_size));
+	cost = bwl_tc_as_judged(c, skb, gso_size, hdr);
+	if (cost == BWL_R_NONE)
+		cost = bwl_tc_cost(c, skb, gso_size, hdr);
 	c->arrived = c->charge;
 	if (r != BWL_R_NONE)
 		return r;

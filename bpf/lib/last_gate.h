@@ -127,7 +127,7 @@ static __always_inline _Bool bwl_is_group_report(const struct bwl_pkt *k)
 static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 remote = bwl_is_esp(&c->pkt) || bwl_is_ike(&c->pkt) ? bwl_remote(c, c->pkt.daddr) : 0;
-	__u32 gso_size;
+	__u32 gso_size, hdr;
 	int r;
 
 	if (remote && bwl_is_esp(&c->pkt) && skb->mark == bwl_esp_mark(c, remote)) {
@@ -169,10 +169,12 @@ static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb
 		return BWL_R_GATE;
 	if (r == BWL_R_NONE && c->peer->meta.path != BWL_PATH_CLEAR)
 		r = BWL_R_NO_SA;
-	if (r == BWL_R_NONE) {
-		gso_size = skb->gso_size;
-		r = bwl_tc_cost(c, skb, gso_size, bwl_tc_segments(c, skb, gso_size));
-	}
+	gso_size = skb->gso_size;
+	hdr = gso_size ? bwl_repeated(skb, &c->pkt) : 0;
+	if (r == BWL_R_NONE)
+		r = bwl_tc_as_judged(c, skb, gso_size, hdr);
+	if (r == BWL_R_NONE)
+		r = bwl_tc_cost(c, skb, gso_size, hdr);
 	if (r == BWL_R_NONE)
 		r = bwl_charge(&c->w, c->ctl, c->peer, c->base, c->port);
 	return r == BWL_R_NONE ? BWL_R_PASS_SELF : r;

@@ -23,15 +23,13 @@ struct bwl_icmp { /* for both families, as far as these messages need */
 
 /*
  * Each segment of a GSO packet must fit. Without DF the kernel fragments, ESP outside. hdr: of
- * bwl_tc_segments(); what will not leave as judged is refused with its cost.
+ * bwl_tc_merged().
  */
-static __always_inline int bwl_mtu_fits(struct bwl_ctx *c, __u32 gso_size, int hdr)
+static __always_inline int bwl_mtu_fits(struct bwl_ctx *c, __u32 gso_size, __u32 hdr)
 {
 	__u32 l3 = c->pkt.l3_off, len;
 
-	if (bwl_unlikely(hdr < 0))
-		return BWL_R_MALFORMED;
-	len = gso_size ? gso_size + (__u32)hdr - bwl_jumbo(&c->pkt) : c->len;
+	len = gso_size ? gso_size + hdr - bwl_jumbo(&c->pkt) : c->len;
 	len = bwl_above(len, l3);
 	if (len <= c->mtu)
 		return BWL_R_NONE;

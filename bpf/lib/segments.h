@@ -157,6 +157,8 @@ BWL_GLOBAL int bwl_repeated(struct __sk_buff *skb, const struct bwl_pkt *k)
 	if (!k || !bwl_is_cut(skb))
 		return 0;
 	n = bwl_innermost(skb, k);
+	if (n > BWL_IP_MOST)
+		return 0;
 	linear = skb->data_end - skb->data;
 	if (n <= linear)
 		return n;

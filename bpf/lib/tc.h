@@ -52,26 +52,52 @@ static __always_inline int bwl_tc_parse_host(struct __sk_buff *skb, struct bwl_p
 }
 
 /*
- * Will it leave as what was judged? Returns the headers that each segment of a GSO packet repeats,
- * bytes, otherwise 0; negative: no.
+ * A GSO packet that has come in at the port of row: counts the frames, and their bytes, that it
+ * holds beyond the one that reasons count, where GRO has merged them. Returns the headers that each
+ * segment repeats, bytes; 0: not known. A packet that a process made has no number of segments: its
+ * device received one (veth), and it has not been cut yet.
  */
-static __always_inline int bwl_tc_segments(const struct bwl_ctx *c, struct __sk_buff *skb,
-					   __u32 gso_size)
+BWL_GLOBAL __u32 bwl_merged(struct __sk_buff *skb, const struct bwl_pkt *k, __u32 row)
 {
-	int hdr;
+	__u32 index = row * BWL_REASON_COLUMNS + BWL_REASON_SEGMENTS, more = skb->gso_segs, hdr;
+	struct bwl_reason_count *n = bpf_map_lookup_elem(&bwl_reason_v1, &index);
 
-	if (bwl_has_deferred(skb) && bwl_deferred(skb, &c->pkt) != BWL_R_NONE)
-		return -1;
-	if (!gso_size)
+	if (!k)
 		return 0;
-	hdr = bwl_repeated(skb, &c->pkt);
-	return hdr > 0 ? hdr : -1;
+	hdr = bwl_repeated(skb, k);
+	if (n && more) {
+		n->frames += more - 1;
+		n->bytes += (__u64)(more - 1) * bwl_above(hdr, bwl_jumbo(k));
+	}
+	return hdr;
+}
+
+/* The same for every packet, once it is parsed. */
+static __always_inline __u32 bwl_tc_merged(const struct bwl_ctx *c, struct __sk_buff *skb,
+					   __u32 *gso_size)
+{
+	__u32 hdr = 0;
+	__u16 scratch;
+
+	if (bwl_unlikely(*gso_size))
+		hdr = bwl_merged(skb, &c->pkt, c->port_id);
+	*gso_size = bwl_forget(&scratch, *gso_size); /* else what follows is walked twice */
+	return bwl_forget(&scratch, hdr);
+}
+
+/* Will it leave as what was judged? hdr: of bwl_tc_merged(). */
+static __always_inline int bwl_tc_as_judged(const struct bwl_ctx *c, struct __sk_buff *skb,
+					    __u32 gso_size, __u32 hdr)
+{
+	if (bwl_unlikely(gso_size && !hdr))
+		return BWL_R_MALFORMED;
+	return bwl_has_deferred(skb) ? bwl_deferred(skb, &c->pkt) : BWL_R_NONE;
 }
 
 /*
  * Bytes on the wire (without FCS): every segment of a GSO packet with its headers. Segment count
  * and size come from the host: they may raise the count, but never lower it below what the uplink's
- * MTU requires. hdr: of bwl_tc_segments(). 0: no segment has room for anything.
+ * MTU requires. hdr: of bwl_tc_merged(). 0: no segment has room for anything.
  */
 BWL_GLOBAL __u32 bwl_gso_cost(struct __sk_buff *skb, const struct bwl_pkt *k,
 			      const struct bwl_base *b, __u32 gso_size, __u32 hdr)
@@ -103,14 +129,12 @@ BWL_GLOBAL __u32 bwl_gso_cost(struct __sk_buff *skb, const struct bwl_pkt *k,
 	return cost > 0x7fffffff ? 0x7fffffff : cost;
 }
 
-/* Its charge, and does it fit? hdr: of bwl_tc_segments(). */
+/* Its charge, and does it fit? hdr: of bwl_tc_merged(), known. */
 static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb, __u32 gso_size,
-				       int hdr)
+				       __u32 hdr)
 {
 	__u32 cost;
 
-	if (bwl_unlikely(hdr < 0))
-		return BWL_R_MALFORMED;
 	if (gso_size) {
 		c->charge = bwl_gso_cost(skb, &c->pkt, c->base, gso_size, hdr);
 		return c->charge ? BWL_R_NONE : BWL_R_TOO_BIG;

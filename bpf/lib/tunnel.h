@@ -42,7 +42,8 @@ static __always_inline __u32 bwl_tunnel_from(struct __sk_buff *skb, __u32 mark)
 }
 
 /* A packet that the kernel decrypted. */
-static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 mark)
+static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 mark,
+					     __u32 gso_size, __u32 hdr)
 {
 	__u32 id = bwl_tunnel_from(skb, mark);
 	const struct bwl_tunnel *tun;
@@ -51,7 +52,7 @@ static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff
 	tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
 	if (!id || !tun || !(bwl_read(tun->flags) & BWL_TUN_SA_IN))
 		return BWL_R_NO_SA;
-	return bwl_arrive(c, skb, id);
+	return bwl_arrive(c, skb, id, gso_size, hdr);
 }
 
 /*

@@ -98,5 +98,6 @@ int bwl_netdev_xdp(const char *name, uint32_t ifindex, struct bwl_netdev_xdp *re
 	if (r)
 		return bwl_fail(e, -r, "%s: cannot query XDP: %s", name, strerror(-r));
 	ret->native = o.drv_prog_id;
+	ret->generic = o.skb_prog_id;
 	return 0;
 }
