@@ -95,8 +95,8 @@ const struct ctl_cmd ctl_break_glass_cmds[] = {
 	  "In an emergency: put in force, for some hours, a policy or grant that two people signed",
 	  "On an enrolled tray. FILE has break_glass set (policy sign --break-glass), and as many signatures as a\n"
 	  "widening needs. Neither a controller, nor a store, nor bwlimitd is needed. After 4h, or when the document\n"
-	  "ends, the data plane returns to the previous policy by itself. Each document works once. bwlimitd raises an\n"
-	  "alarm while it is in force, and the audit log records it.\n\n"
+	  "ends, every grant ends by the data plane's own clock, and bwlimitd applies the policy before. Each document\n"
+	  "works once. bwlimitd raises an alarm while it is in force, and the audit log records it.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl break-glass emergency.signed\n"
 	  "  bwlimit-ctl policy rollback\n",

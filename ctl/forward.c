@@ -148,7 +148,10 @@ void ctl_close_first(const struct ctl *c, const struct ctl_cmd *cmd, int argc, c
 	if (!revoke)
 		__atomic_store_n(&p->ctl->stop, BWL_STOPPED, __ATOMIC_SEQ_CST);
 	for (int i = 0; revoke && i < argc; i++)
-		bwl_revoke(p, strcmp(argv[i], "--all") ? argv[i] : NULL, NULL);
+		if (strcmp(argv[i], "--all"))
+			bwl_revoke_at_once(p, argv[i]);
+		else
+			bwl_revoke(p, NULL, NULL);
 	bwl_pins_close(p);
 }
 

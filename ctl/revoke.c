@@ -62,6 +62,8 @@ static int close_map(struct order *o, int argc, char **argv)
 
 	if (o->all)
 		r = bwl_revoke(o->pins, NULL, &o->c->err);
+	for (int i = 0; i < argc; i++)
+		bwl_revoke_at_once(o->pins, argv[i]);
 	for (int i = 0; i < argc; i++) {
 		struct bwl_err e = { 0 };
 		int one = bwl_revoke_also(o->pins, argv[i], also, o, &e);

@@ -115,6 +115,8 @@ int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy 
 	if (!r)
 		r = bwl_trial_wait(bwl_pending_ns(p, bwl_now_ns()), bwl_now_ns(), &c->err);
 	if (!r)
+		r = bwl_trial_over_error(p, &c->err);
+	if (!r)
 		r = bwl_policy_read(p, ret_pol, &c->err);
 	if (r) {
 		bwl_pins_close(p);

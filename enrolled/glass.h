@@ -2,8 +2,8 @@
 /*
  * Broken glass: a policy or a grant that says `break_glass`, signed by as many people as a widening
  * needs, put in force from a file: it needs no store, no controller, no bwlimitd and no fresh
- * signed time. It is a trial that nobody can confirm, so the data plane itself ends it, and returns
- * to the previous policy.
+ * signed time. It is a trial that nobody can confirm: the data plane itself ends its grants, and
+ * bwlimitd applies the policy before.
  *
  * Each works once: it is recorded in a file of the state directory before it is in force. That is a
  * separate file, because the memory of documents belongs to bwlimitd, and the glass may be broken

@@ -318,11 +318,36 @@ int bwl_relayout_replace(struct bwl_relayout *x, const char *dir, struct bpf_obj
 	return r ? r : replace_pins(x, dir, obj, e);
 }
 
+/*
+ * Up to layout 7 the policy before came into force by itself when a trial ended: then it is the one
+ * in force, and what this version calls a trial that is over is none.
+ */
+static void end_old_trial(const struct bwl_relayout *x)
+{
+	struct bwl_ctl *c;
+	struct bwl_sched s;
+	uint32_t next;
+
+	if (x->layout > 7)
+		return;
+	c = mmap(NULL, bwl_page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, x->fd[BWL_PIN_ctl], 0);
+	if (c == MAP_FAILED)
+		return; /* the trial counts as over: closed, until it is rolled back */
+	s = c->sched[c->active % BWL_SCHEDS];
+	next = (c->active + 1) % BWL_SCHEDS;
+	if (s.trial_ns != BWL_NEVER_NS && bwl_now_ns() >= s.trial_ns) {
+		c->sched[next] = (struct bwl_sched){ s.before, BWL_NO_SLOT, BWL_NEVER_NS };
+		__atomic_store_n(&c->active, next, __ATOMIC_SEQ_CST);
+	}
+	munmap(c, bwl_page_bytes());
+}
+
 int bwl_relayout_finish(const struct bwl_relayout *x, struct bwl_err *e)
 {
 	struct bwl_schema s = x->was;
 	uint32_t zero = 0;
 
+	end_old_trial(x);
 	s.layout = bwl_layout();
 	if (x->layout != bwl_layout_now() &&
 	    bpf_map_update_elem(x->fd[BWL_PIN_schema], &zero, &s, 0))

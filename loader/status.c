@@ -225,11 +225,15 @@ static void print_head(const json_t *o)
 			"bwlimit-ctl journal init",
 			journal);
 	print_desired(json_object_get(o, "desired"));
-	if (json_is_number(trial))
+	if (json_is_number(trial) && json_number_value(trial) < 0)
 		bwl_say(2,
-			"a policy is on trial: the previous one returns in %s, and the desired "
-			"policy, signed documents and edits wait until then: bwlimit-ctl policy "
-			"confirm, or policy rollback",
+			"a policy was not confirmed in time: all is at its floor until the one "
+			"before returns: systemctl status bwlimitd, or bwlimit-ctl policy rollback");
+	else if (json_is_number(trial))
+		bwl_say(2,
+			"a policy is on trial: its grants end in %s, and the desired policy, "
+			"signed documents and edits wait until then: bwlimit-ctl policy confirm, "
+			"or policy rollback",
 			bwl_human_time(json_number_value(trial), buf));
 	if (!yes(o, "clock_synchronised"))
 		bwl_say(2,

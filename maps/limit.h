@@ -160,7 +160,8 @@ struct bwl_held {
 	__u32 window; /* BWL_NO_WINDOW: a total volume */
 	__u32 slice;  /* window: the slice that holds put */
 	__u8 kind;    /* enum bwl_held_kind */
-	__u8 unknown, in_force, _pad;
+	__u8 unknown, in_force;
+	__u8 longer; /* its window gets longer; since layout 8, 0 before */
 };
 BWL_ASSERT_SIZE(struct bwl_held, 32);
 #define BWL_MAX_HELD 4096

@@ -26,6 +26,8 @@ static int close_maps(struct documents *v, const struct names *all, struct names
 {
 	int ret = 0;
 
+	for (size_t i = 0; i < all->n; i++)
+		bwl_revoke_at_once(v->pins, all->name[i]);
 	for (size_t i = 0; i < all->n; i++) {
 		struct bwl_err one = { 0 };
 		int r = bwl_revoke(v->pins, all->name[i], &one);

@@ -144,7 +144,7 @@ static void note_accounts(struct bwl_carryover *c, uint64_t now_ns)
 		struct bwl_carryover_item *x = &c->item[i];
 
 		if (x->longer)
-			x->own = bwl_past_take(&c->ids->p->window[x->v.window].past);
+			x->own = bwl_past_sum(&c->ids->p->window[x->v.window].past, now_ns);
 		if (x->in_force)
 			continue;
 		x->own = x->v.slice_ns ? windowed(c->ids, x->v.state, x->v.slice_ns)
@@ -183,8 +183,10 @@ static void hold(struct bwl_pins *p, const struct bwl_carryover_item *x, uint64_
 {
 	struct bwl_window *w;
 
-	if (x->longer) /* packets still count on it, and find less room */
+	if (x->longer) { /* packets still count on it, and find less room */
 		add_to_window(&p->window[x->v.window], x->own);
+		bwl_past_counted(&p->window[x->v.window].past, x->own);
+	}
 	if (x->in_force)
 		return;
 	p->mark[x->v.state].unknown_bytes = x->unknown ? x->put : 0;
@@ -194,13 +196,13 @@ static void hold(struct bwl_pins *p, const struct bwl_carryover_item *x, uint64_
 	}
 	/* Whenever it was spent, it counts as spent just now. */
 	w = &p->window[x->v.window];
-	if (x->v.slice_ns > w->slice_ns)
-		bwl_past_take(&w->past); /* counted in put (windowed()) */
 	w->left_ns = 0;
 	memset(w->slice_bytes, 0, sizeof(w->slice_bytes));
 	w->total_bytes = w->slice_bytes[x->slice] = x->put;
 	w->turn = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) | (uint64_t)x->v.epoch
 									   << BWL_TURN_EPOCH_SHIFT;
+	if (x->v.slice_ns > w->slice_ns) /* counted in put (windowed()) */
+		bwl_past_counted(&w->past, bwl_past_sum(&w->past, now_ns));
 	w->slice_ns = x->v.slice_ns;
 }
 
@@ -237,6 +239,16 @@ static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64
 	add_to_window(w, to - was);
 }
 
+/* What the shorter window has forgotten since it was held. */
+static void add_later(struct bwl_pins *p, const struct bwl_carryover_item *x)
+{
+	struct bwl_window *w = &p->window[x->v.window];
+	uint64_t more = bwl_past_sum(&w->past, bwl_now_ns());
+
+	add_to_window(w, more);
+	bwl_past_counted(&w->past, more);
+}
+
 void bwl_carryover_settle(struct bwl_carryover *c)
 {
 	struct bwl_pins *p = c->ids->p;
@@ -250,9 +262,8 @@ void bwl_carryover_settle(struct bwl_carryover *c)
 		if (!bwl_held_take(c, i) || x->unknown)
 			continue;
 		if (x->in_force) {
-			if (x->longer) /* what the shorter one has forgotten since it was held */
-				add_to_window(&p->window[x->v.window],
-					      bwl_past_take(&p->window[x->v.window].past));
+			if (x->longer)
+				add_later(p, x);
 			raise_account(p, &x->v, to);
 		} else if (x->v.slice_ns) {
 			struct bwl_window *w = &p->window[x->v.window];

@@ -43,8 +43,8 @@ struct bwl_carryover {
 
 /* past.c: bytes that left the window within the last keep_ns, and perhaps earlier. */
 uint64_t bwl_past_sum(const struct bwl_past *past, uint64_t now_ns);
-/* The same, and they are not in it again: they are counted elsewhere from now on. */
-uint64_t bwl_past_take(struct bwl_past *past);
+/* So many of them, as bwl_past_sum() said just now, are counted elsewhere from now on. */
+void bwl_past_counted(struct bwl_past *past, uint64_t sum);
 /* At least as much as `from` has, for as long: its limit goes on under another name. */
 void bwl_past_follow(struct bwl_past *past, const struct bwl_past *from);
 

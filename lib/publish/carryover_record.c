@@ -42,6 +42,7 @@ void bwl_held_begin(struct bwl_carryover *c)
 			.kind = BWL_HELD_BEGUN,
 			.unknown = x->unknown,
 			.in_force = x->in_force,
+			.longer = x->longer,
 		};
 		for (j = 0; j < x->nfrom; j++)
 			p->held[n++] = (struct bwl_held){ .state = c->from[x->from + j],
@@ -117,6 +118,7 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e
 			.slice = h->slice,
 			.unknown = h->unknown,
 			.in_force = h->in_force,
+			.longer = h->longer,
 		};
 	}
 	c->nfrom = c->pending;

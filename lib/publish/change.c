@@ -192,6 +192,15 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	return r;
 }
 
+/* The window that is in force, as the sweep notes it for a whole policy. */
+static void note_window(struct bwl_pins *p, const struct bwl_volume *v)
+{
+	if (!v->slice_ns)
+		return;
+	p->window[v->window].slice_ns = v->slice_ns;
+	p->window[v->window].left_ns = 0;
+}
+
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
 		    struct bwl_err *e)
 {
@@ -246,6 +255,7 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 			if (!bwl_gen_touch(&g, 0, 0))
 				g.peer[0].meta.sub_base = from; /* the next spare entry */
 			bwl_carryover_settle(&carryover);
+			note_window(p, &body.grant.volume);
 		}
 		if (c->set & BWL_SET_AUTHORISE)
 			bwl_places_open(p, &g, id);

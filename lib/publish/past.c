@@ -18,15 +18,14 @@ uint64_t bwl_past_sum(const struct bwl_past *past, uint64_t now_ns)
 	return left(past) - past->mark_bytes[i];
 }
 
-uint64_t bwl_past_take(struct bwl_past *past)
+void bwl_past_counted(struct bwl_past *past, uint64_t sum)
 {
-	uint64_t now = bwl_now_ns(), bytes = left(past), sum = bwl_past_sum(past, now);
+	uint64_t bytes = past->mark_bytes[bwl_now_ns() - past->mark_ns[0] < past->keep_ns] + sum;
 
 	for (unsigned i = 0; i < 2; i++) {
 		past->mark_bytes[i] = bytes;
 		past->mark_ns[i] = 0; /* old enough at once */
 	}
-	return sum;
 }
 
 void bwl_past_follow(struct bwl_past *past, const struct bwl_past *from)

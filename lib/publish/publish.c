@@ -151,7 +151,8 @@ struct publish {
 	struct bwl_pfxset closed; /* closed prefixes */
 	struct bwl_fixed_hop *hop;
 	size_t nhops;
-	bool old_fixes; /* the policy in force has permanent next hops, too */
+	bool old_fixes;   /* the policy in force has permanent next hops, too */
+	bool overwritten; /* the slot of `before` now has the new policy's bodies */
 };
 
 static struct publish publish_new(void)
@@ -218,7 +219,8 @@ static int closed_now(const struct publish *x, struct bwl_pins *p, struct bwl_pf
 {
 	int r = bwl_places_closed(p, old_of(x), ret, e);
 
-	return r || !x->before.base ? r : bwl_places_closed(p, &x->before, ret, e);
+	return r || !x->before.base || x->overwritten ? r
+						      : bwl_places_closed(p, &x->before, ret, e);
 }
 
 static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol,
@@ -267,6 +269,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	heirs = x->b.heirs;
 	taken = bwl_places_taken(p, old_of(x), &x->closed, pol);
 	x->b = (struct bwl_build){
+		.gen = x->b.gen,
 		.heirs = heirs,
 		.taken = taken,
 		.p = p,
@@ -387,14 +390,6 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	const struct bwl_gen *before = NULL;
 	int r;
 
-	forget_before(p);
-	for (i = 1; i < p->schema.max_peers; i++)
-		*bwl_body_of(&p->gate[i], slot) = 0;
-	for (i = 0; i < x->b.pol->npeers; i++)
-		*bwl_body_of(&p->gate[x->id[i]], slot) = i + 1;
-	r = bwl_gen_install(p, &x->b.gen, e);
-	if (r)
-		return r;
 	pass_on_revocations(x, p);
 	r = pass_on_places(x, p, e);
 	if (r)
@@ -408,6 +403,15 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 		settle_next_hops(p);
 		return r;
 	}
+	forget_before(p);
+	x->overwritten = true;
+	for (i = 1; i < p->schema.max_peers; i++)
+		*bwl_body_of(&p->gate[i], slot) = 0;
+	for (i = 0; i < x->b.pol->npeers; i++)
+		*bwl_body_of(&p->gate[x->id[i]], slot) = i + 1;
+	r = bwl_gen_install(p, &x->b.gen, e);
+	if (r)
+		return r;
 	bwl_carryover_hold(&x->b.carryover, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
 	if (o && o->confirm_ns) {
@@ -417,8 +421,6 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	}
 	if (o && o->breaks_glass)
 		bwl_enrolled_set(p, BWL_GLASS_BROKEN);
-	else
-		bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
 	/*
 	 * CPUs cache destinations by generation and slot (bpf/lib/dest.h): before a packet finds
 	 * the slot in force, each CPU must be in a generation in which that slot was never in
@@ -436,6 +438,8 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = bwl_grace(p, e);
 	if (r)
 		return r;
+	if (!o || !o->breaks_glass) /* not before the glass is out of force */
+		bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
 	bwl_build_in_force(&x->b, bwl_now_ns());
 	pass_on_revocations(x, p); /* of peers that were revoked meanwhile */
 	if (pass_on_places(x, p, e))
@@ -459,8 +463,11 @@ static int may_publish(struct bwl_pins *p, const struct bwl_publish_opts *o, str
 		bwl_fail(e, EBUSY, "a policy is waiting to be confirmed");
 		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
 	}
-	/* Otherwise the way back of the next trial would be the policy that nobody confirmed. */
-	return o && o->confirm_ns ? bwl_trial_over_error(p, e) : 0;
+	/*
+	 * It would be compared with, and take over from, a policy that nobody confirmed: by and by
+	 * that would stay.
+	 */
+	return bwl_trial_over_error(p, e);
 }
 
 int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
@@ -529,6 +536,21 @@ static int keep_closed_before(struct bwl_pins *p, struct bwl_err *e)
 	return r;
 }
 
+/* Names that only the policy before had, and that owe nothing: nobody has them any more. */
+static int forget_names(struct bwl_pins *p, struct bwl_err *e)
+{
+	struct publish x = publish_new();
+	bool swept;
+	int r = open_generations(&x, p, e);
+
+	if (!r)
+		r = bwl_ids_open(p, &x.ids, e);
+	if (!r)
+		r = bwl_sweep(&x.ids, old_of(&x), NULL, &swept, e);
+	publish_done(&x);
+	return r;
+}
+
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
 {
 	int r;
@@ -546,7 +568,8 @@ int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
 	if (r)
 		return r;
 	__atomic_store_n(&sched_now(p)->trial_ns, BWL_NEVER_NS, __ATOMIC_SEQ_CST);
-	return settle(p, e);
+	r = settle(p, e);
+	return r ? r : forget_names(p, e);
 }
 
 /* Every peer leaves: its prefixes keep what it has spent, and that it is revoked. */

@@ -113,8 +113,8 @@ static int close_holders(struct places *x, const struct bwl_gen *in_force, bwl_r
 	return r;
 }
 
-static int revoke_holders(struct bwl_pins *p, const char *name, bwl_revoked_fn also, void *arg,
-			  struct bwl_err *e)
+static int revoke_holders_now(struct bwl_pins *p, const char *name, bwl_revoked_fn also, void *arg,
+			      struct bwl_err *e)
 {
 	struct places x = { .p = p, .name = name };
 	struct bwl_gen g;
@@ -133,6 +133,30 @@ static int revoke_holders(struct bwl_pins *p, const char *name, bwl_revoked_fn a
 	bwl_pfxset_free(&x.set);
 	bwl_gen_close(&g);
 	return r;
+}
+
+/* Without the lock a policy may be replaced meanwhile: then once more, by the new one. */
+static int revoke_holders(struct bwl_pins *p, const char *name, bwl_revoked_fn also, void *arg,
+			  struct bwl_err *e)
+{
+	int r, tries = 5;
+
+	do
+		r = revoke_holders_now(p, name, also, arg, e);
+	while (r && --tries);
+	if (r)
+		bwl_fail(e, EAGAIN,
+			 "%s is closed; who else has its prefixes could not be read: repeat it",
+			 name);
+	return r ? -EAGAIN : 0;
+}
+
+void bwl_revoke_at_once(struct bwl_pins *p, const char *name)
+{
+	uint32_t found = bwl_name_id(p, name);
+
+	if (found && !bwl_pins_touch(p, BWL_PIN_gate, found))
+		raise_revoked(p, &p->gate[found].revoked);
 }
 
 int bwl_revoke_also(struct bwl_pins *p, const char *name, bwl_revoked_fn also, void *arg,

@@ -91,6 +91,28 @@ static void who_takes_in_a_peer_that_left_takes_what_it_spent(void **state)
 	assert_int_equal(drain(TO("10.1.1.1")), 100);
 }
 
+/* Its own account has kept its id, so it is not new; but the prefix was another's. */
+static void a_name_that_comes_back_takes_what_was_spent_where_it_comes_to(void **state)
+{
+#define GRANT "grant: { rate: 1gbit, volume: 6400b } }\n"
+	(void)state;
+	rig->pins->ctl->fresh_volume = 1;
+	apply(HEAD "peers:\n" PEER("one", "10.1.0.0/24") GRANT PEER("two", "10.2.0.1") GRANT);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO("10.2.0.1")), "pass");
+	apply(HEAD "peers:\n" PEER("one", "10.1.0.0/24") GRANT);
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO("10.1.0.200")), 100);
+	apply(HEAD "peers:\n" PEER("one", "10.1.0.0/25") GRANT PEER("two", "10.1.0.128/25") GRANT);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO("10.1.0.200")), "peer-volume");
+	/* Control: where nobody was it still has what it had. */
+	apply(HEAD "peers:\n" PEER("one", "10.1.0.0/24") GRANT);
+	apply(HEAD "peers:\n" PEER("one", "10.1.0.0/24") GRANT PEER("three", "10.3.0.1") GRANT);
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO("10.3.0.1")), 100);
+}
+
 /* The longest prefix is used: a peer with a wider one takes nothing from those who stay. */
 static void a_wider_prefix_takes_nothing_from_those_who_stay(void **state)
 {
@@ -411,6 +433,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(who_covers_what_another_covered_takes_what_it_spent),
 		RIG_TEST(who_takes_in_a_peer_that_left_takes_what_it_spent),
+		RIG_TEST(a_name_that_comes_back_takes_what_was_spent_where_it_comes_to),
 		RIG_TEST(a_wider_prefix_takes_nothing_from_those_who_stay),
 		RIG_TEST(classes_and_floors_are_taken_over_too),
 		RIG_TEST(who_takes_the_place_of_the_revoked_is_revoked),

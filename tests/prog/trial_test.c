@@ -66,6 +66,7 @@ static void its_grants_end_at_the_nanosecond_and_the_policy_before_returns(void 
 	assert_string_equal(host(TO(1) "udp"), "no-peer");
 	assert_int_equal(bwl_confirm(rig->pins, &e), -EBUSY);
 	assert_int_equal(rig_try_policy(rig, next, &trial, NULL, &e), -EBUSY);
+	assert_int_equal(rig_try_policy(rig, next, NULL, NULL, &e), -EBUSY); /* nor for good */
 	assert_int_equal(bwl_peer_change(rig->pins, "trial",
 					 &(struct bwl_change){ .set = BWL_SET_AUTHORISE }, &e),
 			 -EBUSY);
@@ -361,6 +362,33 @@ static void revoked_by_its_name_before_it_is_closed_on_trial_and_after_it(void *
 	}
 }
 
+static void
+what_was_revoked_of_the_policy_before_stays_closed_once_the_trial_is_confirmed(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply(HEAD "peers:\n" ALPHA(ONE) OTHER);
+	try(HEAD "peers:\n" OTHER);
+	close_name("alpha");
+	assert_int_equal(bwl_confirm(rig->pins, &e), 0);
+	apply(HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::1'") OTHER);
+	both("revoked");
+}
+
+/* Without an account nothing is left of the name: so nothing is said to be closed. */
+static void once_confirmed_a_name_that_is_gone_is_no_peer(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	on_trial_as(0);
+	assert_int_equal(bwl_confirm(rig->pins, &e), 0);
+	assert_int_equal(bwl_revoke(rig->pins, "alpha", &e), -ENOENT);
+	close_name("beta");
+	both("revoked");
+}
+
 static void a_return_never_undoes_a_revocation_and_makes_none(void **state)
 {
 	const char *pol = HEAD "peers:\n" DEST("undo", 1) "grant: { rate: 1gbit } }\n" DEST(
@@ -468,6 +496,9 @@ int main(void)
 		RIG_TEST(an_unspent_volume_that_the_trial_removed_is_unspent_afterwards),
 		RIG_TEST(revoked_by_its_name_on_trial_it_stays_revoked_by_its_name_before),
 		RIG_TEST(revoked_by_its_name_before_it_is_closed_on_trial_and_after_it),
+		RIG_TEST(
+			what_was_revoked_of_the_policy_before_stays_closed_once_the_trial_is_confirmed),
+		RIG_TEST(once_confirmed_a_name_that_is_gone_is_no_peer),
 		RIG_TEST(a_return_never_undoes_a_revocation_and_makes_none),
 		RIG_TEST(revoke_all_on_trial_survives_the_return),
 		RIG_TEST(on_trial_cpus_hold_shares_too),

@@ -192,6 +192,52 @@ static void a_shorter_window_in_between_gives_nothing_back(void **state)
 	}
 }
 
+static void nor_do_edits_with_none_in_between(void **state)
+{
+	struct bwl_change none = { .set = BWL_SET_VOLUME };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	rig_set_clock(1000000 * RIG_SECOND);
+	rig->pins->ctl->fresh_volume = 1;
+	rig_policy(rig, GRANT("a", "1d"));
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO(1) "udp"), 100);
+	edit(11 * RIG_SECOND);
+	host(TO(1) "udp");
+	rig_advance(26 * RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	assert_int_equal(bwl_peer_change(rig->pins, "a", &none, &e), 0);
+	edit(86400 * RIG_SECOND);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "peer-volume");
+}
+
+/* Nobody remembers where zones were: what one forgot goes with the account. */
+static void nor_do_several_short_ones_of_other_names(void **state)
+{
+	static const char *const brief[] = { IN_ZONE("y", "11s"), IN_ZONE("x", "11s"),
+					     IN_ZONE("v", "11s") };
+	unsigned k, i;
+
+	(void)state;
+	rig_set_clock(1000000 * RIG_SECOND);
+	rig->pins->ctl->fresh_volume = 1;
+	rig_policy(rig, IN_ZONE("z", "1d"));
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO(1) "udp"), 100);
+	for (k = 0; k < 3; k++) {
+		rig_policy(rig, brief[k]);
+		for (i = 0; i < 2; i++) {
+			rig_advance(15 * RIG_SECOND);
+			host(TO(1) "udp");
+		}
+	}
+	rig_policy(rig, IN_ZONE("u", "1d"));
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "zone-volume");
+}
+
 /* What the shorter one forgot, and no more: not what was before that, nor twice. */
 static void a_longer_window_counts_what_the_shorter_one_forgot(void **state)
 {
@@ -460,6 +506,8 @@ int main(void)
 		RIG_TEST(another_kind_of_volume_after_a_time_away_keeps_what_is_spent),
 		RIG_TEST(many_changes_of_a_window_without_a_packet_refill_nothing),
 		RIG_TEST(a_shorter_window_in_between_gives_nothing_back),
+		RIG_TEST(nor_do_edits_with_none_in_between),
+		RIG_TEST(nor_do_several_short_ones_of_other_names),
 		RIG_TEST(a_longer_window_counts_what_the_shorter_one_forgot),
 		RIG_TEST(what_left_with_a_window_is_forgotten_once_it_has_passed),
 		cmocka_unit_test_setup_teardown(the_first_policys_volumes_start_spent, setup_spent,

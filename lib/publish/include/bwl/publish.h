@@ -112,6 +112,8 @@ int bwl_gate_ask_peer(struct bwl_pins *p, uint32_t id, const struct bwl_peer *bo
  * `also`. -ENOENT: no such name.
  */
 int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e);
+/* The one store alone, for the first of two passes over many names. */
+void bwl_revoke_at_once(struct bwl_pins *p, const char *name);
 typedef void (*bwl_revoked_fn)(void *arg, const char *name);
 int bwl_revoke_also(struct bwl_pins *p, const char *name, bwl_revoked_fn also, void *arg,
 		    struct bwl_err *e);
