@@ -134,7 +134,7 @@ touch "$FILE"
 check "after it the file holds" lab_wait_for 5 rate_is sink 9000000
 in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" --confirm 1s >/dev/null 2>&1
 check "a policy that nobody confirms goes" lab_wait_for 60 rate_is sink 9000000
-check "and bwlimitd says so" said policy 'not confirmed in time: the policy before is in force again'
+check "and bwlimitd says so" lab_wait_for 30 said policy 'not confirmed in time: the policy before is in force again'
 
 in_dpu "$LOAD" detach >/dev/null 2>&1
 check "after detach the agent waits for new maps" lab_wait_for 5 said detached 'detached or replaced'

@@ -362,8 +362,7 @@ static void revoked_by_its_name_before_it_is_closed_on_trial_and_after_it(void *
 	}
 }
 
-static void
-what_was_revoked_of_the_policy_before_stays_closed_once_the_trial_is_confirmed(void **state)
+static void what_was_revoked_before_a_trial_is_confirmed_stays_closed(void **state)
 {
 	struct bwl_err e = { 0 };
 
@@ -496,8 +495,7 @@ int main(void)
 		RIG_TEST(an_unspent_volume_that_the_trial_removed_is_unspent_afterwards),
 		RIG_TEST(revoked_by_its_name_on_trial_it_stays_revoked_by_its_name_before),
 		RIG_TEST(revoked_by_its_name_before_it_is_closed_on_trial_and_after_it),
-		RIG_TEST(
-			what_was_revoked_of_the_policy_before_stays_closed_once_the_trial_is_confirmed),
+		RIG_TEST(what_was_revoked_before_a_trial_is_confirmed_stays_closed),
 		RIG_TEST(once_confirmed_a_name_that_is_gone_is_no_peer),
 		RIG_TEST(a_return_never_undoes_a_revocation_and_makes_none),
 		RIG_TEST(revoke_all_on_trial_survives_the_return),
