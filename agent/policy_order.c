@@ -121,7 +121,7 @@ static int apply(struct policy_order *w, struct bwl_publish_report *rep, struct 
 		return r;
 	if (line_has_gone(w->conn))
 		return -ECANCELED;
-	r = bwl_trial_wait(bwl_pending_ns(p, bwl_now_ns()), bwl_now_ns(), e);
+	r = bwl_trial_refuses(p, e);
 	if (r)
 		return r;
 	return bwl_journal_apply(p, pol, &w->ask.opts, rep, e);

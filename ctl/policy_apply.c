@@ -95,7 +95,7 @@ static int apply_here(struct ctl *c, struct apply *a, struct bwl_pins *pins,
 		      struct bwl_publish_report *rep)
 {
 	const struct bwl_publish_opts o = { .confirm_ns = a->confirm_ns, .fresh_volume = a->fresh };
-	int r = bwl_trial_wait(bwl_pending_ns(pins, bwl_now_ns()), bwl_now_ns(), &c->err);
+	int r = bwl_trial_refuses(pins, &c->err);
 
 	return r ? r : bwl_journal_apply(pins, a->doc.pol, &o, rep, &c->err);
 }

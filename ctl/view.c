@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bwl/trial.h"
 #include "ctl.h"
 #include "journal/journal.h"
 
@@ -113,9 +112,7 @@ int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy 
 	if (!r && bwl_active_slot(p) == BWL_NO_SLOT)
 		r = no_policy(c);
 	if (!r)
-		r = bwl_trial_wait(bwl_pending_ns(p, bwl_now_ns()), bwl_now_ns(), &c->err);
-	if (!r)
-		r = bwl_trial_over_error(p, &c->err);
+		r = bwl_trial_refuses(p, &c->err);
 	if (!r)
 		r = bwl_policy_read(p, ret_pol, &c->err);
 	if (r) {

@@ -214,7 +214,7 @@ int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *
 			 bwl_when(until, now, when));
 		return bwl_hint(e, "bwlimit-ctl policy rollback ends it");
 	}
-	r = bwl_trial_over_error(p, e);
+	r = bwl_trial_refuses(p, e);
 	if (r)
 		return r;
 	r = glass_judge(dir, &g->doc, e); /* once more, with the lock */

@@ -10,7 +10,6 @@
 #include "part.h"
 #include "policy_order.h"
 #include "bwl/show.h"
-#include "bwl/trial.h"
 
 #define WAIT_NS 100000000000ULL /* the longest time that a client waits for its document */
 
@@ -140,9 +139,7 @@ static int enrol(struct documents *v, const char *bytes, size_t len, const char 
 	if (!enrolment)
 		return docs_receive(v, "root", root, strlen(root), &wait, e);
 	/* The policy that it would return to was never checked against signed documents. */
-	r = bwl_trial_wait(bwl_pending_ns(v->pins, bwl_now_ns()), bwl_now_ns(), e);
-	if (!r)
-		r = bwl_trial_over_error(v->pins, e);
+	r = bwl_trial_refuses(v->pins, e);
 	if (r)
 		return r;
 	r = bwl_memory_begin(v->a->state_dir, root, enrolment, sha256, docs_clock_now().wall_s, &m,

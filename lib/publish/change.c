@@ -216,12 +216,7 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 	r = bwl_pins_lock(p, e);
 	if (r)
 		return r;
-	now = bwl_now_ns();
-	if (bwl_pending_ns(p, now)) {
-		bwl_fail(e, EBUSY, "a policy is waiting to be confirmed");
-		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
-	}
-	r = bwl_trial_over_error(p, e);
+	r = bwl_trial_refuses(p, e);
 	if (!r)
 		r = bwl_gen_open(p, bwl_active_slot(p), &g, e);
 	if (r)

@@ -20,6 +20,7 @@
 #include "closed_prefixes.h"
 #include <bwl/heartbeat.h>
 #include <bwl/next_hops.h>
+#include <bwl/trial.h>
 #include "forget.h"
 
 /* Written in full before it is made active; packets read the index once. */
@@ -452,24 +453,6 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, before, e);
 }
 
-/* A policy on trial, or whose trial has ended, is in the way of what o asks for. */
-static int may_publish(struct bwl_pins *p, const struct bwl_publish_opts *o, struct bwl_err *e)
-{
-	uint64_t now = bwl_now_ns();
-
-	if (o && o->returns)
-		return 0;
-	if (bwl_pending_ns(p, now)) {
-		bwl_fail(e, EBUSY, "a policy is waiting to be confirmed");
-		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
-	}
-	/*
-	 * It would be compared with, and take over from, a policy that nobody confirmed: by and by
-	 * that would stay.
-	 */
-	return bwl_trial_over_error(p, e);
-}
-
 int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
 		struct bwl_publish_report *ret, struct bwl_err *e)
 {
@@ -481,7 +464,7 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 	r = bwl_pins_lock(p, e);
 	if (r)
 		return r;
-	r = may_publish(p, o, e);
+	r = o && o->returns ? 0 : bwl_trial_refuses(p, e);
 	if (!r)
 		r = settle(p, e);
 	if (!r)
@@ -499,10 +482,13 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 	return r;
 }
 
-int bwl_trial_over_error(const struct bwl_pins *p, struct bwl_err *e)
+int bwl_trial_refuses(const struct bwl_pins *p, struct bwl_err *e)
 {
-	if (!bwl_is_trial_over(p, bwl_now_ns()))
-		return 0;
+	uint64_t now = bwl_now_ns();
+	int r = bwl_trial_wait(bwl_pending_ns(p, now), now, e);
+
+	if (r || !bwl_is_trial_over(p, now))
+		return r;
 	bwl_fail(
 		e, EBUSY,
 		"a policy was not confirmed in time, and the one before is not in force again yet");
@@ -516,7 +502,7 @@ static int on_trial(struct bwl_pins *p, struct bwl_err *e)
 	if (bwl_trial_ns(p))
 		return 0;
 	bwl_fail(e, ENOENT, "no policy is waiting to be confirmed");
-	return bwl_hint(e, "its time may have run out: see bwlimit-ctl policy show");
+	return bwl_hint(e, "bwlimit-ctl policy show says what is in force");
 }
 
 /* What the policy before has, was revoked on trial, and the policy on trial has not. */
@@ -560,8 +546,8 @@ int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
 	r = bwl_pins_lock(p, e);
 	if (!r)
 		r = on_trial(p, e);
-	if (!r)
-		r = bwl_trial_over_error(p, e);
+	if (!r && bwl_is_trial_over(p, bwl_now_ns()))
+		r = bwl_trial_refuses(p, e);
 	if (r)
 		return r;
 	r = keep_closed_before(p, e);

@@ -53,8 +53,12 @@ int bwl_settle_held(const char *pin_dir, struct bwl_err *e);
  * killed: the trial goes on to its end, or its grants stay ended. -ENOENT: no trial.
  */
 int bwl_rollback(struct bwl_pins *p, struct bwl_err *e);
-/* -EBUSY, with the next step, if a trial has ended and nobody has applied the policy before yet. */
-int bwl_trial_over_error(const struct bwl_pins *p, struct bwl_err *e);
+/*
+ * -EBUSY, with the next step, for everything but confirm and rollback: while a policy is on trial,
+ * and after its end until the policy before is in force again. Otherwise what nobody confirmed
+ * would be compared with, taken over from and edited, and by and by it would stay.
+ */
+int bwl_trial_refuses(const struct bwl_pins *p, struct bwl_err *e);
 
 /* Once a minute: windows of volumes forget for good what is old enough (struct bwl_past). */
 void bwl_past_mark(struct bwl_pins *p);
