@@ -32,8 +32,17 @@ ends_intervals() { # side: their sequence numbers
 		sort | sed 's/^0*//'
 }
 ends_enters() { [[ $(ends_intervals "$1" | wc -l) -ge ${2:-1} ]]; } # side how-many
+# No TCP socket has something to send: a kernel sends what a closed one still had, and again what was refused, so that one
+# agent's last interval would lack what is in the other's.
+ends_tcp_idle() {
+	local ns
+	for ns in "${LAB_NETNS[@]}"; do
+		[[ -z $(ip netns exec "$ns" ss -Htn state connected exclude time-wait | awk '$3 > 0') ]] || return 1
+	done
+}
 ends_stop() { # when all packets have arrived: ends both agents, which enter their last interval
 	local side
+	check "the kernels have sent what was given to them" lab_wait_for 120 ends_tcp_idle
 	"$FRAMES" settle
 	for side in west east; do
 		kill -TERM "$(pgrep -P "${ENDS_AGENT[$side]}")" # a function in the background is a shell: the agent is its child

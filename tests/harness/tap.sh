@@ -35,6 +35,19 @@ grep_all() { # options and pattern of grep…
 	local n
 	n=$(grep -c "$@")
 }
+# Stops processes, and returns when every thread stands: the signal is only sent when kill returns, and a thread that has
+# work then may still answer.
+freeze_process() { # pid…
+	local pid task line
+	kill -STOP "$@" || return
+	for pid in "$@"; do
+		for task in "/proc/$pid/task/"*; do
+			until { read -r line <"$task/stat"; } 2>/dev/null && [[ ${line##*) } == [TtZX]* ]] || [[ ! -d $task ]]; do
+				sleep 0.01
+			done
+		done
+	done
+}
 done_testing() {
 	printf '1..%d\n' "$TAP_N"
 	[[ $TAP_BAD -eq 0 && $TAP_N -gt 0 ]]

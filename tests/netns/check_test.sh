@@ -136,7 +136,7 @@ check "without bwlimitd it is critical" says 2 'bwlimitd is not running' --volum
 agent_up
 answers() { says 0 '' --volume-warning 200 --volume-critical 300; }
 check "with it again it is not" lab_wait_for 30 answers
-kill -STOP "$agent"
+freeze_process "$agent"
 check "one that hangs is critical" says 2 'bwlimitd does not answer' --volume-warning 200 --volume-critical 300
 kill -CONT "$agent"
 

@@ -62,7 +62,7 @@ check "bwlimit-sync connects as the command says" await 10 grep -q 'connected' "
 
 # While stopped, etcd cannot end properly when its controller dies: it keeps its address and its files.
 etcd=$(pgrep -P "$dev" -x etcd)
-kill -STOP "$etcd"
+freeze_process "$etcd"
 kill -9 "$dev" && wait "$dev" 2>/dev/null
 before=$(sha256sum "$fleet/root" "$fleet/keys/alice.pem" "$fleet/trays/tray-1/cert.pem")
 check "control: killed, its etcd has not ended yet" listens

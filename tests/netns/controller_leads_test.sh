@@ -32,7 +32,7 @@ policy 1 10mbit good '}'
 check "and signs the lease of a policy" await 30 led_by one
 
 note "It hangs past its lease, and goes on"
-kill -STOP "${ours[one]}"
+freeze_process "${ours[one]}"
 
 # Meanwhile: the fence, alone. Of two that believe that they lead one writes.
 mkfifo "$ETCD_DIR/a" "$ETCD_DIR/b"

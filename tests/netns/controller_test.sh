@@ -87,7 +87,7 @@ start "$was"
 
 note "The leader is stopped past its lease, and goes on"
 first_stage 7 3mbit
-kill -STOP "${ours[$was]}"
+freeze_process "${ours[$was]}"
 check "another one leads" await 20 leads "$(other "$was")"
 await 30 since_says 'base 25 %'
 kill -CONT "${ours[$was]}"

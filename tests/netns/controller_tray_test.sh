@@ -72,7 +72,7 @@ check "control: one that widens is taken" lab_wait_for 30 taken_since "$before"
 check "control: and waits for its rollout" rate d1 3000000
 stage_up 45s
 check "which comes" lab_wait_for 30 rate d1 9000000
-kill -STOP "$SYNC_PID"
+freeze_process "$SYNC_PID"
 check "a tray that no longer reports: all goes back" lab_wait_for 120 control_says '"back".*tray-7'
 kill -CONT "$SYNC_PID"
 check "and it takes what was before" lab_wait_for 30 rate d1 3000000

@@ -162,7 +162,7 @@ lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml"
 agent=$LAB_PID
 ip_in dpu neigh del "$LAB_VIA6" dev p0 # which bwlimitd alone makes again
 check "bwlimitd has it" lab_wait_for 30 is_fixed "$LAB_VIA6" "$router"
-kill -STOP "$agent" # it would make them again before they are looked for
+freeze_process "$agent" # it would make them again before they are looked for
 ip_in dpu link set p0 down
 check "a port that goes down loses its entries" gone "$LAB_VIA4"
 ip_in dpu link set p0 up

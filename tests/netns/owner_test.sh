@@ -214,7 +214,7 @@ policy 5mbit >"$LAB_TMP/five.yaml"
 check "and is kept, once it is in force as a whole" lab_wait_for 30 copy_is "$LAB_TMP/five.yaml"
 # While stopped, it answers nobody: an order that it finds later is from a client that is gone.
 orders=$(by_order)
-kill -STOP "$AGENT_PID"
+freeze_process "$AGENT_PID"
 export BWLIMIT_AUDIT_DIR= # which it may have locked just then
 check "a bwlimitd that hangs keeps no policy out" ctl policy apply "$LAB_TMP/base.yaml"
 check "which is in force" rate_is d1 7000000

@@ -266,7 +266,7 @@ are_nice() { [[ $(ps -o ni= --ppid "$LAB_PID" | sort -u | tr -d ' ') == 10 ]]; }
 check "what readers run comes after everything else" lab_wait_for 10 are_nice
 leave
 check "who has two leaves places for others: one of five is told to wait" [ "$(grep -c 'too many commands' "$LAB_TMP/busy")" -eq 1 ]
-kill -STOP "$LAB_PID"
+freeze_process "$LAB_PID"
 agent=$LAB_PID
 lab_bg revoking dpu setpriv --reuid $NOBODY --regid $NOBODY --groups $WRITERS --inh-caps=-all \
 	--bounding-set=-all --no-new-privs "$CTL" revoke d1

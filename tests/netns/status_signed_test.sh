@@ -48,7 +48,7 @@ sync_up
 check "the next one has a higher number" lab_wait_for 60 rises "$old"
 
 note "A stolen certificate"
-kill -STOP "$SYNC_PID"
+freeze_process "$SYNC_PID"
 payload | jq -c '.closed_count = 99 | .number += 1000' | lies
 check "a status that nobody signed is refused, and told" lab_wait_for 30 control_says '"alarm".*tray-7.*not signed'
 check "what the tray said before is shown" lab_wait_for 30 row status '.status_signature == "refused" and .closed_count != 99 and .alarm_count > 0 and (.why | test("not signed"))'
@@ -73,7 +73,7 @@ docs_agent
 sync_up
 check "a bwlimitd that was killed goes on above the number before" lab_wait_for 60 rises "$before"
 check "and is believed" lab_wait_for 60 row status '.status_signature == "signed"'
-kill -STOP "$SYNC_PID"
+freeze_process "$SYNC_PID"
 control_down
 lies <"$LAB_TMP/old"
 : >"$LAB_TMP/control"

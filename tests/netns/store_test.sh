@@ -160,7 +160,7 @@ heal 3
 check "control: all are back" await 20 etcdctl_as root endpoint health
 : >"$ETCD_DIR/out"
 at=$(etcd_leader)
-kill -STOP "${ETCD_PID[$at]}" "${ETCD_PID[$((at % 3 + 1))]}"
+freeze_process "${ETCD_PID[$at]}" "${ETCD_PID[$((at % 3 + 1))]}"
 sleep_until_lost() { says 'lost|trouble|has no leader|Timeout|timed out'; }
 check "two of three stopped: it is seen that nothing can be believed to be new" await 15 sleep_until_lost
 kill -CONT "${ETCD_PID[$at]}" "${ETCD_PID[$((at % 3 + 1))]}"
@@ -169,7 +169,7 @@ check "and when they go on, news arrive" arrives 10 stopped
 after
 
 note "Compaction under the watch"
-kill -STOP "${ours[sync]}"
+freeze_process "${ours[sync]}"
 publish - revocation compacted <<<x >/dev/null
 revision=$(publish - timestamp t <<<'timestamp/t2')
 etcdctl_as root compaction "$revision" >/dev/null

@@ -106,7 +106,7 @@ flood() { # seconds pps; what is in the background has no standard input of its 
 		"$(lab_mac dpu hpf0)" "$1" "$2" "$LAB_TMP/junk"
 }
 packets() { in_dpu "$CTL" --json reasons --all | jq '[.reasons[] | select(.port == "hpf0" and .reason == "no-peer").frames] | add // 0'; }
-kill -STOP "$slow"
+freeze_process "$slow"
 flood 100 1000
 flood=$LAB_PID
 was=$(count new)

@@ -72,8 +72,7 @@ seen() {
 }
 check "and it sees what the kernel tells" lab_wait_for 30 seen
 
-kill -STOP "$reader"
-lab_wait_for 30 grep -q '^State:.T' "/proc/$reader/status"
+freeze_process "$reader"
 dd if=/dev/zero of="$LAB_TMP/pipe" bs=4096 count=1024 oflag=nonblock 2>/dev/null # 16 pages, of 64 KiB at most
 refute "the log takes no line any more" dd if=/dev/zero of="$LAB_TMP/pipe" bs=4096 count=1 oflag=nonblock status=none 2>/dev/null
 touch "$LAB_TMP/hang"

@@ -151,7 +151,7 @@ check "the agent's alarm has the reason" lab_wait_for 30 said 'command: peer d1:
 tell_it the lid was opened
 check "without a peer it revokes everything" state revoked d2
 in_dpu "$CTL" grant d1 reason again >/dev/null 2>&1
-kill -STOP "$agent"
+freeze_process "$agent"
 tell --policy "$LAB_TMP/desired.yaml" --peer d1 the agent hangs
 check "an agent that hangs is not waited for: the command acts as the file says" state revoked
 check "and says that" grep -qx 'revoked: d1' "$LAB_TMP/tell"

@@ -183,7 +183,7 @@ check "control: where it holds what lies there that suffices" ends 0 '1 of 1' re
 sign "$desk/moved.yaml" alice --fleet hall --name p --number 2 --audience tray:tray-1 --for 30d --out "$desk/older" && sign "$desk/older" bob
 cp "$desk/p8" "$desk/p8-two" && sign "$desk/p8-two" bob
 echo p >"$ETCD_DIR/tray-1/refuse"
-kill -STOP "${ours[sync1]}"
+freeze_process "${ours[sync1]}"
 status_key=$PREFIX/node/tray-1/out/status
 etcdctl_as root get --print-value-only "$status_key" | jq -r .payload | base64 -d >"$ETCD_DIR/was"
 says() { # seconds ago, jq: tray-1 says what it said, with its key

@@ -34,7 +34,7 @@ check "and the connection is unloaded" quietly vici one unload-conn '{"name": "b
 check "and gone" test -z "$("$VICI" --event list-conn "$(charon_socket one)" list-conns)"
 
 for name in p1 p2 p1000 kept; do vici one load-conn "${conn//bwl-x/bwl-$name}" >/dev/null; done
-kill -STOP "${CHARON_PID[one]}"
+freeze_process "${CHARON_PID[one]}"
 check "a charon that is stopped is told from one that refuses" fails one version
 check "and named" says 'does not answer'
 peers() { printf 'p%d ' {1..1000}; }

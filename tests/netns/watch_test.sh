@@ -41,7 +41,7 @@ check "nor is anything stopped" refuse_stopped
 # It holds the ring, and answers nobody.
 is_busy() { ! in_dpu "$CTL" watch --timeout "$1" >"$LAB_TMP/busy" 2>&1 && grep -q 'a bwlimitd that does not answer reads them' "$LAB_TMP/busy"; }
 reads() { in_dpu "$CTL" watch --timeout 1s >"$LAB_TMP/busy" 2>&1 && grep -q '^0 events\|: 0 events' "$LAB_TMP/busy"; }
-kill -STOP "$AGENT_PID"
+freeze_process "$AGENT_PID"
 check "while bwlimitd hangs, watch for a second fails and says so" is_busy 1s
 check "so does one for a minute" is_busy 1m
 kill -CONT "$AGENT_PID"

@@ -83,7 +83,7 @@ check "that one, too" becomes one '.sa_out == false and .sa_in == false'
 sa out "$one" 0x1006 192.0.2.2
 sa out "$two" 0x3003 192.0.2.3
 becomes one '.sa_out' && becomes two '.sa_out'
-kill -STOP "$WATCH"
+freeze_process "$WATCH"
 check "a policy in which the peers have swapped their DPUs" \
 	apply < <(encrypted one 101 192.0.2.3; encrypted two 102 192.0.2.2)
 kill -CONT "$WATCH"

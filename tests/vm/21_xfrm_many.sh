@@ -37,7 +37,7 @@ cpu_ms() { awk -v hz="$(getconf CLK_TCK)" '{ print int(($14 + $15) * 1000 / hz) 
 opened() { jq -r 'select(.sa_out) | .peer' <"$LAB_TMP/watch" | sort -u | wc -l; }
 all_open() { [[ $(opened) -eq 1000 ]]; }
 watch_up
-kill -STOP "$WATCH"
+freeze_process "$WATCH"
 start=$(date +%s%N)
 in_dpu ip -batch "$LAB_TMP/batch"
 note "2000 SAs and 1000 policies made in $(ms "$start") ms"
@@ -62,7 +62,7 @@ policy out "$first" "$at_first" 0.0.0.0/0
 policy out "$second" "$at_second" 0.0.0.0/0
 sa out "$first" 0x31 "$at_first"
 check "one peer is open again" lab_wait_for 20 says ".if_id == $first and .spi_out == \"0x00000031\""
-kill -STOP "$WATCH"
+freeze_process "$WATCH"
 sa_gone "$at_first" 0x31
 line=$(words_policy out "$second" "$at_second" 0.0.0.0/0)
 for ((i = 0; i < 30000; i++)); do echo "${line/add/update}"; done >"$LAB_TMP/batch"

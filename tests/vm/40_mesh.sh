@@ -66,7 +66,7 @@ check "a new grant is given" tray_quiet tray_ctl 1 grant tray-2 rate 10mbit reas
 mesh_load 1
 mesh_load 2
 check "with SAs, and traffic passes" passes 10.0.2.2
-kill -STOP "${CHARON_PID[1]}"
+freeze_process "${CHARON_PID[1]}"
 check "a peer is revoked while charon hangs" revoke
 sed 's/^/# /' "$LAB_TMP/revoke"
 check "its SAs are gone all the same" mesh_no_states 1

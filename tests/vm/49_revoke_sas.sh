@@ -80,7 +80,7 @@ gone "those of tray 3" 3 60
 check "and here" mesh_no_states 1
 
 check "all are open again" all_up
-kill -STOP "${CHARON_PID[1]}"
+freeze_process "${CHARON_PID[1]}"
 check "--all is revoked while charon hangs" revoke --all
 said
 check "that is said" grep -q 'charon .*when it resumes' "$LAB_TMP/revoke"

@@ -145,7 +145,7 @@ terminate b tray-7
 load_a
 eventually established a tray.3
 # from the side that answered: unloading ends only what it had started itself
-kill -STOP "${CHARON_PID[a]}"
+freeze_process "${CHARON_PID[a]}"
 check "when the other side hangs, dropping succeeds all the same" \
 	quietly "$VICI" --drop "$B/vici" 20000 tray-7
 check "and the SA is gone here at once" gone b tray-7
@@ -154,7 +154,7 @@ load_b
 terminate a tray.3
 load_a
 eventually established a tray.3
-kill -STOP "${CHARON_PID[a]}"
+freeze_process "${CHARON_PID[a]}"
 # It is still stopped when that ends, so its time alone has ended it.
 refute "with a charon that hangs it fails" drop 300 tray.3
 check "says so" grep -q 'does not answer' "$LAB_TMP/err"

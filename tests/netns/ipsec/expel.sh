@@ -39,7 +39,7 @@ check "still" no_conns a
 check "who is not in the maps is no error" expel 20000 tray-9
 
 check "control: granted again they have an SA" up
-kill -STOP "${CHARON_PID[a]}"
+freeze_process "${CHARON_PID[a]}"
 check "with a charon that hangs it is done all the same" expel 300 tray.3
 check "the map is closed, which nothing passes" revoked
 check "that charon hangs is said" grep -q 'does not answer' "$LAB_TMP/out"
@@ -75,7 +75,7 @@ check "it may be said again" expel 20000 --us
 works pki issue tray-8 --ca "$CA" --out "$A/swanctl"
 load_a
 check "control: charon has a new key" test "$(keys a)" = 1
-kill -STOP "${CHARON_PID[a]}"
+freeze_process "${CHARON_PID[a]}"
 check "with a charon that hangs files are destroyed all the same" expel 300 --us
 check "and the key is gone" test -z "$(ls "$A/swanctl/private")"
 kill -CONT "${CHARON_PID[a]}"
@@ -168,7 +168,7 @@ refused() { grep -q '"level":"alert".*"event":"keys".*could not be destroyed.*Re
 key=$(ls "$A"/swanctl/private/*.key)
 READ_ONLY=$A/swanctl/private by_document refusing
 check "control: it has a key, and something is open" eval 'test -s "$key" && ! all_revoked'
-kill -STOP "${CHARON_PID[a]}"
+freeze_process "${CHARON_PID[a]}"
 check "two people expel this tray" expelled_by alice,bob
 check "everything is revoked, whatever the disk does, and a charon that hangs" all_revoked
 check "that a key could not be destroyed is an alarm" lab_wait_for 60 refused refusing

@@ -60,7 +60,7 @@ vici a unload-conn '{"name": "other"}' >/dev/null
 check "which it says" test "$(did '.event == "loaded"')" -ge $((loads + 3))
 
 # --- charon hangs
-kill -STOP "${CHARON_PID[a]}"
+freeze_process "${CHARON_PID[a]}"
 check "a charon that hangs is said" eventually said 'does not answer'
 kill -CONT "${CHARON_PID[a]}"
 check "and survived" eventually one_established
