@@ -22,9 +22,11 @@
 #include "../../maps/reason.h"
 
 #define BWL_MAX_TAGS 2
-#define BWL_MAX_EXT 8       /* IPv6 extension headers followed */
-#define BWL_MAX_IPOPT 10    /* IPv4 options looked at; padding counts */
-#define BWL_MAX_OFF 0xfff   /* no header starts beyond: keeps offsets bounded for the verifier */
+#define BWL_MAX_EXT 8     /* IPv6 headers followed that name a next one */
+#define BWL_MAX_IPOPT 10  /* IPv4 options looked at; padding counts */
+#define BWL_MAX_OFF 0xfff /* no header starts beyond: keeps offsets bounded for the verifier */
+#define BWL_IPPROTO_HIP 139
+#define BWL_IPPROTO_SHIM6 140
 #define BWL_CNP_OPCODE 0x81 /* InfiniBand spec 1.4 A17.9.3: congestion notification */
 #define BWL_ROCE_PORT 4791
 #define BWL_BTH_READ 8 /* bytes of RoCE's header that are read: opcode, queue pair */
@@ -293,6 +295,100 @@ static __always_inline __u32 bwl_parse_big6(const struct ipv6hdr *ip, void *data
 	return len;
 }
 
+/* Is the protocol among these? low: bits of 0 to 63, high: of 128 to 191. Without a branch. */
+static __always_inline _Bool bwl_proto_in(__u8 proto, __u64 low, __u64 high)
+{
+	__u64 all = (low & -(__u64)bwl_is_zero(proto >> 6)) |
+		    (high & -(__u64)bwl_is_zero((proto >> 6) ^ 2));
+
+	return all >> (proto & 63) & 1;
+}
+
+/* Only these are about the packet, and not what it carries. */
+static __always_inline _Bool bwl_is_options(__u8 header)
+{
+	return bwl_proto_in(header, 1ULL << IPPROTO_HOPOPTS | 1ULL << IPPROTO_DSTOPTS, 0);
+}
+
+/*
+ * Does this header name a next one, of the same packet? AH: RFC 4302, mobility: RFC 6275, HIP: RFC
+ * 7401, shim6: RFC 5533. docs/closed.md has a table of all.
+ */
+static __always_inline _Bool bwl_names_next(__u8 header)
+{
+	return bwl_proto_in(header,
+			    1ULL << IPPROTO_HOPOPTS | 1ULL << IPPROTO_DSTOPTS |
+				    1ULL << IPPROTO_FRAGMENT | 1ULL << IPPROTO_AH,
+			    1ULL << (IPPROTO_MH - 128) | 1ULL << (BWL_IPPROTO_HIP - 128) |
+				    1ULL << (BWL_IPPROTO_SHIM6 - 128));
+}
+
+/* What of the last header of a chain a first fragment must have: RFC 7112. */
+static __always_inline __u32 bwl_l4_least(__u8 proto)
+{
+	return proto == IPPROTO_TCP    ? sizeof(struct tcphdr)
+	       : proto == IPPROTO_UDP  ? sizeof(struct udphdr)
+	       : proto == IPPROTO_NONE ? 0
+				       : 1;
+}
+
+/*
+ * Follows a chain from its first header that names a next one but is not options: a fragment, AH or
+ * the like. What is behind it concerns no later stage. But whoever the packet reaches follows the
+ * chain to its end, so a routing header anywhere in it would send it on to somebody else.
+ */
+static __always_inline int bwl_parse_chain(struct bwl_pkt *k, void *data, void *end, __u32 off,
+					   __u32 left, __u8 next)
+{
+	__u32 stop, n;
+	const __u8 *x;
+	int i;
+
+	/* The same, as far as the verifier can tell, wherever the chain begins. */
+	left = bwl_forget(&k->hdr_len, left);
+	stop = off = bwl_forget(&k->hdr_len, off);
+	next = bwl_forget(&k->hdr_len, next);
+	k->proto = next;
+	k->l4_off = next == IPPROTO_FRAGMENT ? 0 : off;
+	for (i = 0; i <= BWL_MAX_EXT; i++) {
+		off = bwl_forget(&k->hdr_len, off);
+		if (next == IPPROTO_ROUTING)
+			return BWL_R_SOURCE_ROUTE;
+		if (!bwl_names_next(next)) {
+			k->hdr_len = stop;
+			return left < bwl_l4_least(next) ? BWL_R_MALFORMED : BWL_R_NONE;
+		}
+		if (left < 8)
+			return BWL_R_MALFORMED;
+		x = bwl_at(data, end, off, 8);
+		if (!x)
+			return BWL_R_TRUNCATED;
+		/* in units of 8 bytes, but AH's of 4; without the first 8 */
+		n = (x[1] << (3 - bwl_is_zero(next ^ IPPROTO_AH))) + 8;
+		if (next == IPPROTO_FRAGMENT) {
+			if (bwl_read(k->fragment)) /* once only: RFC 8200, 4.1 */
+				return BWL_R_MALFORMED;
+			k->fragment = 1;
+			n = 8;
+			if (i == 0) {
+				k->proto = x[0];
+				stop += n;
+			}
+			if (x[2] | (x[3] & 0xf8)) { /* not the first: data follows */
+				k->hdr_len = stop;
+				return x[0] == IPPROTO_ROUTING ? BWL_R_SOURCE_ROUTE : BWL_R_NONE;
+			}
+		}
+		next = x[0];
+		if (n > left)
+			return BWL_R_MALFORMED;
+		/* Below 64 KiB: what is longer has no header but TCP's (bwl_parse_big6()). */
+		left = bwl_forget(&k->hdr_len, left - n);
+		off += n;
+	}
+	return BWL_R_EXT_HEADERS;
+}
+
 static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *end, __u32 off,
 					 __u32 frame_len, _Bool big)
 {
@@ -328,19 +424,10 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 		off = bwl_forget(&k->hdr_len, off);
 		if (next == IPPROTO_ROUTING)
 			return BWL_R_SOURCE_ROUTE;
-		if (next == IPPROTO_FRAGMENT) { /* the rest is not ours to parse */
-			if (left < 8)
-				return BWL_R_MALFORMED;
-			x = bwl_at(data, end, off, 8);
-			if (!x)
-				return BWL_R_TRUNCATED;
-			k->proto = x[0];
-			k->hdr_len = off + 8;
-			k->fragment = 1;
-			return BWL_R_NONE;
-		}
-		if (next != IPPROTO_HOPOPTS && next != IPPROTO_DSTOPTS) {
-			k->plain = i == 0;
+		if (!bwl_is_options(next)) {
+			k->plain = i == 0 && next != IPPROTO_FRAGMENT;
+			if (bwl_names_next(next))
+				return bwl_parse_chain(k, data, end, off, left, next);
 			if (next == IPPROTO_ICMPV6 && i == 0)
 				bwl_parse_nd(k, data, end, off, left, hop, frame_len);
 			return bwl_parse_l4(k, data, end, off, left);
@@ -354,7 +441,8 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 		n = (x[1] + 1) * 8;
 		if (n > left)
 			return BWL_R_MALFORMED;
-		left -= n;
+		/* Below 64 KiB: what is longer has no header but TCP's (bwl_parse_big6()). */
+		left = bwl_forget(&k->hdr_len, left - n);
 		off += n;
 	}
 	return BWL_R_EXT_HEADERS;

@@ -310,6 +310,14 @@ static void ipv6_extension_headers_are_followed_to_the_transport(void **state)
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 len=4 ext kind=0 udp", "malformed" },
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 len=500 udp", "malformed" },
 	       { S6 "frag6 off=0 mf=1 udp fill=64", "pass" }, { S6 "frag6 off=8 fill=64", "pass" },
+	       { S6 "ext kind=51 size=16 udp", "pass" },
+	       { S6 "ext kind=51 size=16 ext kind=43 udp", "source-route" },
+	       { S6 "ext kind=135 ext kind=43 udp", "source-route" },
+	       { S6 "frag6 off=0 mf=1 ext kind=43 udp fill=64", "source-route" },
+	       { S6 "frag6 off=8 type=43 fill=64", "source-route" },
+	       { S6 "ext kind=0 frag6 off=0 mf=0 ext kind=60 ext kind=43 udp", "source-route" },
+	       { S6 "frag6 off=0 mf=1 type=60 hex=2b02000000000000", "malformed" },
+	       { S6 "frag6 off=0 mf=1 type=44 fill=64", "malformed" },
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 type=59", "pass" }, /* no next header */
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 type=50 fill=40", "pass" });
 #undef S6

@@ -45,6 +45,13 @@ static void only_peers_reach_a_host_and_only_its_own_addresses(void **state)
 	       { "eth vlan id=5 ip4 src=10.1.0.1 dst=10.0.7.2 udp", "vlan" },
 	       { "eth ip4 src=10.1.0.1 dst=10.0.7.2 len=1000 udp", "malformed" },
 	       { "eth ip4 src=10.1.0.1 dst=10.0.7.2 opt=83070400000000 udp", "source-route" },
+	       { "eth ip6 src=fd00:1::1 dst=fd00:7::2 ext kind=43 udp", "source-route" },
+	       { "eth ip6 src=fd00:1::1 dst=fd00:7::2 frag6 mf=1 ext kind=43 udp fill=64",
+		 "source-route" },
+	       { "eth ip6 src=fd00:1::1 dst=fd00:7::2 frag6 off=8 type=43 fill=64",
+		 "source-route" },
+	       { "eth ip6 src=fd00:1::1 dst=fd00:7::2 ext kind=51 size=16 ext kind=43 udp",
+		 "source-route" },
 	       { "eth type=0x88b5 fill=60", "ethertype" },
 	       { "eth type=0x88cc fill=60", "ethertype" },
 	       { "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp fill=1200 cut=36", "malformed" });
