@@ -57,9 +57,9 @@ line=$(lines one)
 since=$(etcd_revision)
 kill -CONT "${ours[one]}"
 check "the first one sees that it leads no more" await 15 from one "$line" 'follows|fenced|leader'
-policy 2 5mbit good '}'
 renewed() { [[ $(payload lease/base | jq -r .policy) != "$before" ]] && led_by two; }
-before=$(payload lease/base | jq -r .policy)
+before=$(payload lease/base | jq -r .policy) # that of the policy before
+policy 2 5mbit good '}'
 check "control: what comes then has its lease" await 30 renewed
 check "the second one leads on" leads two
 # Who signed what was put since, up to that lease: times, leases; what people signed has other types.
