@@ -339,6 +339,19 @@ lab_iperf_server() { # namespace port command-prefix…
 		echo "# iperf3 server in $ns did not start"
 }
 
+# A client. A server opens another socket after each: who comes before that is refused, which with -J is no status but an
+# error in what is written, and comes again.
+lab_iperf() { # seconds file namespace arguments of iperf3…
+	local end=$((SECONDS + 180))
+	until
+		in_ns "$3" timeout "$1" iperf3 "${@:4}" >"$2" 2>&1
+		! grep -q 'error' "$2"
+	do
+		[[ $SECONDS -lt $end ]] || return 1
+		sleep 0.2
+	done
+}
+
 # What was sent before has arrived wherever it goes, on a machine of any speed (settle.c). Not what is paced: until
 # its time has come.
 lab_settle() { in_ns net "$FRAMES" settle || echo "# the lab does not settle"; }

@@ -37,6 +37,7 @@ of() { # reason field: at the host port, summed
 	"$CTL" --json reasons | jq "[.. | objects | select(.reason? == \"$1\" and .port? == \"hpf0\") | .$2] | add // 0"
 }
 received() { lab_rx d1 eth0 | cut -d" " -f1; }
+idle() { [[ -z $(in_host ss -Htn state connected exclude time-wait | awk '$3 > 0') ]]; } # a kernel sends on for who has ended
 lab_iperf_server d1 5201
 for family in 4 6; do
 	dest=lab_dest$family host=HOST$family
@@ -45,7 +46,9 @@ for family in 4 6; do
 	lab_wait_for 10 grep -q 'listening on' "$LAB_TMP/tcpdump$family"
 	for _ in 1 2 3; do # again where the busy machine lost what was charged
 		charged=$(of pass charged_bytes) was=$(received)
-		in_host iperf3 "-$family" -c "$($dest 1)" -B "${!host}" -n 100M >"$LAB_TMP/iperf" 2>&1 || break
+		lab_iperf 120 "$LAB_TMP/iperf" host "-$family" -c "$($dest 1)" -B "${!host}" -n 100M || break
+		lab_wait_for 30 idle
+		lab_settle
 		charged=$(($(of pass charged_bytes) - charged)) came=$(($(received) - was))
 		[[ $((charged * 999)) -gt $((came * 1000)) ]] || break
 	done

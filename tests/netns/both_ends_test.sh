@@ -50,11 +50,11 @@ dropped() { in_ns net nft -j list counter ip way dropped | jq '.nftables[] | .co
 check "control: a ping from end to end" lab_wait_for 30 in_host ping -c1 -W1 -q 10.8.0.2
 in_host ping -c20 -i0.02 -q -s 700 10.8.0.2 >/dev/null
 lab_iperf_server host2 5201
-check "control: 400 kB by TCP" in_host timeout 60 iperf3 -c 10.8.0.2 -n 400K --logfile "$LAB_TMP/iperf"
+check "control: 400 kB by TCP" lab_iperf 60 "$LAB_TMP/iperf" host -c 10.8.0.2 -n 400K
 ends_blast host 10.8.0.2 5999 50
 ends_blast host 10.8.0.2 5998 4000
 # What TCP sends now is mostly refused: GRO at east merges its segments first.
-in_host timeout 4 iperf3 -c 10.8.0.2 -t 2 --logfile "$LAB_TMP/iperf.merged"
+lab_iperf 4 "$LAB_TMP/iperf.merged" host -c 10.8.0.2 -t 2
 ends_stop
 check "control: the router has dropped 50 frames" test "$(dropped)" -eq $((50 * 1042))
 

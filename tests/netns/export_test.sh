@@ -14,8 +14,8 @@ flows_up small "grant: { rate: 100kbit, burst: 3000b }" || exit 1
 # TCP and UDP, IPv4 and IPv6, and much to a peer with a low limit.
 lab_iperf_server d1 5201
 for to in "$(lab_dest4 1)" "$(lab_dest6 1)"; do
-	in_host timeout 60 iperf3 -c "$to" -t 1 -b 10M >"$LAB_TMP/iperf" 2>&1
-	in_host timeout 60 iperf3 -c "$to" -t 1 -b 5M -u -l 1000 >"$LAB_TMP/iperf" 2>&1
+	lab_iperf 60 "$LAB_TMP/iperf" host -c "$to" -t 1 -b 10M
+	lab_iperf 60 "$LAB_TMP/iperf" host -c "$to" -t 1 -b 5M -u -l 1000
 done
 in_host ping -q -c 60 -i 0.01 -s 1000 "$(lab_dest4 2)" >/dev/null 2>&1
 all_recorded() {
