@@ -56,10 +56,11 @@ digest() { jq -r .payload "$1" | base64 -d | sha256sum | cut -c1-64; }
 sign "$LAB_TMP/wide.yaml" other alice,bob 50 --break-glass
 sign "$LAB_TMP/wide.yaml" digest alice,bob 51 --break-glass
 check "control: it is in force" eval 'break_glass "$LAB_TMP/digest" >/dev/null && rate_is d1 50000'
-check "a revocation of another document" revoked_as else "\"documents\": [\"$(digest "$LAB_TMP/other")\"]"
+# bwlimitd listens only after it says that it starts.
+check "a revocation of another document" lab_wait_for 30 revoked_as else "\"documents\": [\"$(digest "$LAB_TMP/other")\"]"
 # The glass is judged before the answer (docs_mind_end), and one that is over ends then: "ends it" below shows it, without a wait.
 check "leaves it in force" rate_is d1 50000
-check "one of its digest" revoked_as it "\"documents\": [\"$(digest "$LAB_TMP/digest")\"]"
+check "one of its digest" lab_wait_for 30 revoked_as it "\"documents\": [\"$(digest "$LAB_TMP/digest")\"]"
 check "ends it, by the answer" rate_is d1 5000
 check "and an alarm says so" lab_wait_for 5 said break-glass 'was revoked'
 sign "$LAB_TMP/wide.yaml" epoch alice,bob 52 --break-glass
@@ -68,7 +69,7 @@ no_agent
 agent
 check "control: bwlimitd that comes again sees it" lab_wait_for 30 said break-glass 'an emergency policy is in force'
 check "and leaves it" rate_is d1 50000
-check "a new epoch" revoked_as epochs '"new_epoch": 2'
+check "a new epoch" lab_wait_for 30 revoked_as epochs '"new_epoch": 2'
 check "ends it, too" rate_is d1 5000
 no_agent
 
