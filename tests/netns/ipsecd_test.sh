@@ -46,8 +46,9 @@ check "a time must be one" wrong 2 "'soon'" --timeout soon track
 
 ipsecd first
 first=$LAB_PID
+# It warns before it writes the document.
 check "an IPsec policy that leads to another address is an alarm" eval \
-	'policy add && lab_wait_for 5 told first.err policy-remote'
+	'policy add && lab_wait_for 5 told first.err policy-remote && lab_wait_for 5 told first policy-remote'
 check "with that address" told first.err 192.0.2.66
 check "and a document a line" eval \
 	'! can_judge || judge --lines ipsec-watch <"$LAB_TMP/first"'
