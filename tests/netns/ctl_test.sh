@@ -405,6 +405,7 @@ quiet grant d1 rate 1kbit burst 1518b reason slow
 thief --count 10 >/dev/null <<END
 eth ip4 src=$HOST4 dst=$(lab_dest4 1) udp dport=9 fill=1400
 END
+lab_settle
 check "explain and the counters agree: peer-rate" agree peer-rate $HOST4 "$(lab_dest4 1)" udp 9
 quiet grant d1 rate 10mbit volume 100b reason little
 check "explain and the counters agree: peer-volume" agree peer-volume $HOST4 "$(lab_dest4 1)" udp 9
@@ -417,6 +418,7 @@ quiet peer add d7 10.101.1.0/24 rate 1gbit zone tight path clear via $LAB_VIA4
 thief --count 10 >/dev/null <<END
 eth ip4 src=$HOST4 dst=10.101.1.9 udp dport=9 fill=1400
 END
+lab_settle
 check "explain and the counters agree: zone-rate" agree zone-rate $HOST4 10.101.1.9 udp 9
 quiet stop
 check "explain and the counters agree: stop" agree stop $HOST4 "$(lab_dest4 1)" udp 9

@@ -24,7 +24,7 @@ lab_attach || exit 1
 
 send() { # peer's number, frames [per second]
 	echo "eth ip4 src=$HOST4 dst=$(lab_dest4 "$1") udp dport=9 fill=958" |
-		in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --count "$2" --pps "${3:-$2}" >/dev/null
+		in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --count "$2" --pps "${3:-$2}" >/dev/null && lab_settle
 }
 # What hosts sent; a peer's counter includes what it sent back (ICMP).
 passed() { "$CTL" reasons --port hpf0 --json | jq '[.reasons[] | select(.reason == "pass" and (.hook // "") != "gate") | .frames] | add // 0'; }
