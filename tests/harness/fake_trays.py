@@ -9,7 +9,8 @@
       log_key, proof); FOLDER/TRAY.silent: it reports nothing.
   fake_trays.py crowd SERVER PKI PREFIX FOLDER N
       N trays, from tray-000 on, whose statuses are written a hundred at a time, with the certificate `root`.
-      FOLDER/took: which tray accepted which version, at which percentage; FOLDER/sick: trays that drop, one per line.
+      FOLDER/took: which tray accepted which version, at which percentage; while the newest policy has "sickens" in
+      its text the first of those that get it between 10 and 25 % drops.
   fake_trays.py sign FLEET NAME VERSION TYPE BODY KEY…
       an envelope on standard output; BODY: the fields of its type, as JSON.
 
@@ -177,9 +178,9 @@ class Crowd(Fleet):
             self.etcdctl("root", "txn", said=("\n" + "".join(self.puts[i : i + 100]) + "\n\n").encode())
         self.puts = []
         self.sick = set()
-        if os.path.exists(f"{self.folder}/sick"):
-            with open(f"{self.folder}/sick", encoding="utf-8") as f:
-                self.sick = set(f.read().split())
+        rollout = self.rollout
+        if self.newest and "sickens" in self.policies[self.newest]["text"] and rollout and rollout.get("to") == self.newest:
+            self.sick = {next(t.name for t in self.trays if 10 <= t.place(rollout["salt"]) < 25)}
 
 
 if sys.argv[1] == "sign":
