@@ -57,7 +57,7 @@ check "IPv4 passes through the tunnel" pings host1 10.0.2.2
 check "IPv6 passes through the tunnel" pings host1 fd00:2::2
 check "and from the other side" pings host2 fd00:1::2
 refute "the other DPU itself does not answer" in_ns host1 ping -q -c 1 -W 1 10.0.2.1
-in_ns host2 iperf3 -s -1 -D >/dev/null
+lab_iperf_server host2 5201
 in_ns host1 timeout 300 iperf3 -c 10.0.2.2 -n 400K -J >"$LAB_TMP/tcp.json"
 note "TCP at 4 Mbit/s, accept 2 Mbit/s: $(jq -r '.end.sum_received.bits_per_second / 1e6' "$LAB_TMP/tcp.json") Mbit/s"
 check "TCP passes" jq -e '.end.sum_received.bytes > 300000' "$LAB_TMP/tcp.json"
@@ -109,7 +109,7 @@ check "an inner source that is not the peer's is dropped" \
 	counts 1 bwl0 tunnel-source in_ns dpu2 ping -q -c 3 -i 0.2 -W 1 -I 10.99.0.5 10.0.1.2
 check "an inner destination that is no host's is dropped" \
 	counts 1 bwl0 uplink-in in_ns dpu2 ping -q -c 1 -W 1 -I 10.0.2.77 10.0.9.1
-in_ns host1 iperf3 -s -1 -D >/dev/null
+lab_iperf_server host1 5201
 in_ns dpu2 timeout 300 iperf3 -c 10.0.1.2 -B 10.0.2.77 -u -b 8M -l 1200 -t 3 -J >"$LAB_TMP/udp.json"
 note "UDP at 8 Mbit/s, accept 2 Mbit/s: $(jq -c '.end.sum | [.bits_per_second / 1e6, .lost_percent]' "$LAB_TMP/udp.json") Mbit/s offered, % lost"
 check "it is held to accept on arrival" test "$(reason 1 bwl0 accept-rate)" -gt 100
