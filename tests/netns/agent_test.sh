@@ -118,9 +118,11 @@ tamper() {
 	done
 }
 beats 2 # it has looked when it began, and knows the maps as they are
+freeze_process "$AGENT_PID" # it puts them right within a minute by itself, which may end here
 check "bodies of the policy can be written past every tool" tamper
-check "the limits are others then" sh -c "! $CTL --json policy show | jq -e '.peers[] |
-	select(.peer == \"sink\").grant.rate_bits_per_second == 8000000'"
+check "the limits are others then" eval '"$CTL" --json policy show >"$LAB_TMP/others" &&
+	jq -e ".peers[] | select(.peer == \"sink\").grant.rate_bits_per_second != 8000000" "$LAB_TMP/others" >/dev/null'
+kill -CONT "$AGENT_PID"
 touch "$FILE"
 check "the agent puts the maps right" lab_wait_for 5 rate_is sink 8000000
 check "and raises an alarm" said maps-changed 'something other than'

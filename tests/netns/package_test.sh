@@ -133,5 +133,5 @@ check "the host sends where it may not, to the end" kill -TERM "$flood"
 wait "$flood"
 lab_stop "$stranger"
 check "not one frame reached who has no grant" eval \
-	'! awk -v s="$HOST4" "\$3 == s" "$LAB_TMP/stranger" | grep_all .'
+	'grep -q "^total" "$LAB_TMP/stranger" && ! awk -v s="$HOST4" "\$3 == s" "$LAB_TMP/stranger" | grep_all .'
 done_testing
