@@ -56,7 +56,10 @@ agent=$LAB_PID
 installed() { "$CTL" --json peer list | jq -c '[.peers[] | [.peer, .grant]]'; }
 in_force() { [[ $(installed 2>/dev/null) == *installed* ]]; }
 check "its policy is in force" lab_wait_for 60 in_force
-has_begun() { [[ -e /var/lib/bwlimit/state/history.db && -e /var/lib/bwlimit/state/evidence ]]; }
+# All that it makes: what it makes later would be a trace.
+has_begun() {
+	[[ -e /var/lib/bwlimit/state/history.db && -e /var/lib/bwlimit/state/evidence && -e /run/bwlimit/bwlimit.log && -e /run/bwlimit/bwlimit.audit ]]
+}
 check "and it has begun to record" lab_wait_for 60 has_begun
 # What a test could have changed: everything but numbers that grow by themselves.
 traces() {

@@ -285,7 +285,7 @@ done
 ip_in net link set s0 address 02:00:00:00:11:22
 new_mac() { granted; grep -q 02:00:00:00:11:22 < <(ip_in dpu neigh show "$1" dev p0); }
 for a in $LAB_VIA4 $LAB_VIA6; do check "another MAC of $a is followed" lab_wait_for 60 new_mac $a; done
-check "and it is still kept" kept $LAB_VIA4 p0
+check "and it is still kept" lab_wait_for 15 kept $LAB_VIA4 p0
 for f in -4 -6; do
 	ip_in dpu $f rule del pref 3
 	ip_in dpu $f rule add pref 0 lookup local

@@ -62,7 +62,7 @@ newer() { etcdctl_as root get --print-value-only "$PREFIX/all/doc/timestamp/time
 check "no time names it" lab_wait_for 90 newer
 check "the tray takes that time" lab_wait_for 60 status ".fresh and .taken[\"timestamp/time\"].version >= $begin"
 refute "so what it would close is not closed" state d1 revoked
-revoke 30s
+revoke 120s
 check "given again it closes, and is heard of" eval '[[ $code == 0 ]] && state d1 revoked'
 check "by packets" lab_wait_for 10 lab_silent 1
 control_down

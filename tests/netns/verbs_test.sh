@@ -338,7 +338,7 @@ for junk in "$desk/eves" "$desk/root.json"; do
 	lay node/tray-2/in/doc/enrolment/tray-2 <"$junk"
 	check "whose enrolment was overwritten is not left out of its label: $(basename "$junk")" \
 		ends 3 'tray-2 +silent +its status cannot be judged: .*: enrol it anew' revoke --label rack=0 web --timeout 3s
-	check "it was told all the same" eval '[[ $(payload 2 | jq -c .peers) == "[\"web\"]" ]]'
+	check "it was told all the same" await 15 eval '[[ $(payload 2 | jq -c .peers) == "[\"web\"]" ]]'
 	check "and it is named" grep -q 'tampering: enrolment/tray-2 in the store, of tray tray-2' "$ETCD_DIR/said"
 done
 check "nor replaced with labels that nobody knows" ends 1 'enrol tray-2 --label' fleet replace tray-2 --key "$desk/alice.pem"

@@ -54,7 +54,7 @@ is_code() { [[ $(<"$tmp/code") == "$1" ]] || { note "$(<"$tmp/code") $(<"$tmp/sa
 ssh-keygen -q -t ed25519 -N '' -C '' -f "$tmp/witness"
 ssh-agent -D -a "$SSH_AUTH_SOCK" >/dev/null &
 pids+=($!)
-for _ in {1..50}; do [[ -S $SSH_AUTH_SOCK ]] && break; sleep 0.1; done
+for _ in {1..1200}; do [[ -S $SSH_AUTH_SOCK ]] && break; sleep 0.1; done
 ssh-add -q "$tmp/witness" 2>/dev/null
 "$WITNESS_BIN/witnessctl" add-log -db "$tmp/db" -origin bwlimit/tray-7 2>/dev/null
 "$WITNESS_BIN/witnessctl" add-key -db "$tmp/db" -origin bwlimit/tray-7 -key "$(<"$tmp/key")" 2>"$tmp/added"
@@ -62,7 +62,7 @@ check "litewitness takes the log's key, as \`audit init\` prints it" grep -q 'Ad
 "$WITNESS_BIN/litewitness" -db "$tmp/db" -ssh-agent "$SSH_AUTH_SOCK" -name example.com/witness -listen 127.0.0.1:7380 \
 	-key "$(ssh-keygen -lf "$tmp/witness.pub" | awk '{ print $2 }')" >"$tmp/witness.log" 2>&1 &
 pids+=($!)
-for _ in {1..100}; do curl -s -o /dev/null "$url/" && break; sleep 0.1; done
+for _ in {1..1200}; do curl -s -o /dev/null "$url/" && break; sleep 0.1; done
 vkey=$(sed -n 's/.*vkey=//p' "$tmp/witness.log")
 check "control: litewitness listens, and says its key" test -n "$vkey"
 
