@@ -8,6 +8,9 @@ if [[ ! -v WEB_UNSHARED ]]; then
 fi
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-page-$$ LAB_DESTS=4
+# With tap.sh it takes the lock of labs: none floods beside it.
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
 # shellcheck source=../harness/web.sh
