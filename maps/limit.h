@@ -181,4 +181,24 @@ static inline __attribute__((always_inline)) __u64 bwl_rate_drained(const struct
 	return r->base_bytes + whole + part;
 }
 
+/* Bytes that drain in horizon_ns. */
+static inline __attribute__((always_inline)) __u64 bwl_rate_ahead(const struct bwl_rate *r,
+								  __u32 horizon_ns)
+{
+	return ((__u64)horizon_ns * r->m) >> (BWL_STEP_SHIFT - r->k);
+}
+
+/* Mode shape: bytes above the burst that may wait for their time. horizon_ns: from the policy. */
+static inline __attribute__((always_inline)) __u32 bwl_rate_slack(const struct bwl_rate *r,
+								  __u32 horizon_ns)
+{
+	__u64 bytes = bwl_rate_ahead(r, horizon_ns ? horizon_ns : BWL_HORIZON_LEAST_NS), most;
+
+	if (!horizon_ns && bytes < BWL_HORIZON_BYTES) {
+		most = bwl_rate_ahead(r, BWL_HORIZON_MOST_NS);
+		bytes = most < BWL_HORIZON_BYTES ? most : BWL_HORIZON_BYTES;
+	}
+	return bytes > 0x7fffffff ? 0x7fffffff : bytes;
+}
+
 #endif

@@ -222,7 +222,7 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 /*
  * If the writer ends before bwl_build_in_force(), killed or after a grace period that failed,
  * limits that are new stay closed for so long, or until the policy is applied again. Longer than
- * any grace period takes. In modes that pace, what fits into the horizon passes meanwhile.
+ * any grace period takes.
  */
 #define START_LATE_NS 60000000000ULL
 
@@ -267,9 +267,37 @@ static void each_rate(struct bwl_build *b, rate_fn *fn, uint64_t now_ns)
 	fn(b, &base->node.rate, base->node.volume.state, now_ns);
 }
 
+void bwl_owe_waiting(struct bwl_rate *r, uint32_t horizon_ns)
+{
+	r->base_bytes -= bwl_rate_slack(r, horizon_ns);
+}
+
+/* Does a packet of the policy in force until now perhaps wait for its time? */
+static bool may_wait(const struct bwl_build *b)
+{
+	const struct bwl_peer *body;
+
+	for (uint32_t i = 1; b->old && i < b->p->schema.max_peers; i++) {
+		body = bwl_body(b->p, b->old, i);
+		if (body && bwl_mode_paces(body->meta.mode))
+			return true;
+	}
+	return false;
+}
+
 void bwl_build_start(struct bwl_build *b, uint64_t now_ns)
 {
+	bool waits = may_wait(b);
+
 	each_rate(b, start_rate, now_ns);
+	for (uint32_t i = 0; i < b->pol->npeers; i++) {
+		struct bwl_peer *body = &b->gen.peer[i + 1];
+
+		if (begins(b, &body->grant.rate, bwl_grant_state(b->id[i])) &&
+		    (waits || bwl_mode_paces(body->meta.mode)))
+			bwl_owe_waiting(&body->grant.rate,
+					waits ? b->old->base->horizon_ns : b->gen.base->horizon_ns);
+	}
 }
 
 static void pay_off(struct bwl_build *b, struct bwl_rate *r, uint32_t state, uint64_t now_ns)

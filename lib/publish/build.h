@@ -39,7 +39,8 @@ int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, stru
 int bwl_build_fill(struct bwl_build *b, struct bwl_err *e);
 /*
  * Last: continues every rate where the old generation's stands at now_ns. Those that were not in
- * force owe a burst, and begin to pay it off by bwl_build_in_force().
+ * force owe a burst, a grant also what may still wait (bwl_owe_waiting()), and begin to pay it off
+ * by bwl_build_in_force().
  */
 void bwl_build_start(struct bwl_build *b, uint64_t now_ns);
 /*
@@ -47,6 +48,13 @@ void bwl_build_start(struct bwl_build *b, uint64_t now_ns);
  * debt off. Not earlier, because until then the old name's packets pass by the old name's rate.
  */
 void bwl_build_in_force(struct bwl_build *b, uint64_t now_ns);
+
+/*
+ * For a grant whose rate was not in force: what was charged to another name or rate, and waits for
+ * its time (modes shape and mark), still leaves, within the horizon. So much it owes, too, above
+ * the burst. horizon_ns: of the policy, 0: `auto`.
+ */
+void bwl_owe_waiting(struct bwl_rate *r, uint32_t horizon_ns);
 
 /* build_port.c: uplinks, host ports and the tunnel device. */
 int bwl_build_ports(struct bwl_build *b, struct bwl_err *e);

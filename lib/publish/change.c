@@ -89,6 +89,13 @@ static void continue_rate(const struct bwl_pins *p, const struct bwl_rate *befor
 	bwl_rate_follow(r, before->start_ns ? before : NULL, &p->state[state].finish_bytes, now_ns);
 }
 
+/* Was there no rate before, and may its packets wait for their time? */
+static bool begins(const struct bwl_rate *before, const struct bwl_peer *body)
+{
+	return before->flags & BWL_RATE_UNLIMITED && bwl_mode_paces(body->meta.mode) &&
+	       !(body->grant.rate.flags & BWL_RATE_UNLIMITED);
+}
+
 static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state *s,
 			     const struct bwl_change *c)
 {
@@ -240,6 +247,8 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		continue_rate(p, &g.peer[from].grant.rate, bwl_grant_state(id), now,
 			      &body.grant.rate);
 		continue_rate(p, &g.peer[from].accept, bwl_accept_state(id), now, &body.accept);
+		if (begins(&g.peer[from].grant.rate, &body))
+			bwl_owe_waiting(&body.grant.rate, g.base->horizon_ns);
 		g.peer[to] = body;
 		bwl_carryover_hold(&carryover, now);
 		__atomic_store_n(bwl_body_of(&p->gate[id], g.slot), to, __ATOMIC_SEQ_CST);

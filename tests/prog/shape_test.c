@@ -4,6 +4,7 @@
  * and the fallback if nothing keeps departure times (promise 10). fq itself is in tests/vm.
  */
 #define RIG_HOST_ONLY
+#include <inttypes.h>
 #include "prog.h"
 
 /* One byte per microsecond. */
@@ -27,6 +28,20 @@ static void apply_paced(const char *yaml)
 	if (!rig_keeps_times())
 		skip();
 	apply_with(BWL_DEV_FQ, yaml);
+}
+
+/* The same peer under another name. */
+static void apply_as(unsigned name)
+{
+	char yaml[512];
+
+	rig->pins->dev[RIG_P0].flags = BWL_DEV_FQ;
+	snprintf(yaml, sizeof(yaml),
+		 PORTS "heartbeat: none\nhorizon: 10ms\npeers:\n"
+		       "  - { name: paced%u, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
+		       " grant: { rate: 8mbit, burst: 3000b, mode: shape } }\n",
+		 name);
+	apply("%s", yaml);
 }
 
 static void policy(bool fq)
@@ -274,6 +289,41 @@ static void a_lapsed_grant_polices_its_floor(void **state)
 	assert_string_equal(host(SPEC), "floor-rate");
 }
 
+/*
+ * What one name let wait leaves by the clock of that name, whatever it is called by then. So the
+ * next name owes as much: of all of them together at most rate * T + burst departs in any T
+ * (promise 2).
+ */
+static void new_names_let_no_more_depart_than_one_name(void **state)
+{
+	static uint64_t left[1000];
+	unsigned n = 0, name, i, j, k;
+
+	(void)state;
+	if (!rig_keeps_times())
+		skip();
+	for (name = 0; name < 20; name++) {
+		int64_t at;
+
+		apply_as(name);
+		rig_advance(name ? 5000000 : RIG_SECOND);
+		while (n < 1000 && (at = send()) >= 0)
+			left[n++] = (uint64_t)at + rig_now();
+	}
+	assert_in_range(n, 30, 999); /* it can be seen */
+	for (i = 0; i < n; i++)
+		for (j = 0; j < n; j++) {
+			unsigned bytes = 0;
+
+			for (k = 0; k < n; k++)
+				if (left[k] >= left[i] && left[k] <= left[j])
+					bytes += FRAME_BYTES;
+			if (bytes && bytes > (left[j] - left[i]) / 1000 + 3000)
+				fail_msg("%u bytes depart in %" PRIu64 " us", bytes,
+					 (left[j] - left[i]) / 1000);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +337,7 @@ int main(void)
 		RIG_TEST(when_fq_goes_the_debt_stays),
 		RIG_TEST(nothing_departs_after_expiry),
 		RIG_TEST(a_lapsed_grant_polices_its_floor),
+		RIG_TEST(new_names_let_no_more_depart_than_one_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
