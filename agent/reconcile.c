@@ -30,6 +30,10 @@ struct reconcile {
 	struct bwl_policy *seen;
 	uint8_t seen_digest[32];
 	uint32_t slot, generation, edits;
+	/* During a trial: the policy before, in the same way. */
+	struct bwl_policy *before;
+	uint8_t before_digest[32];
+	bool before_told;
 };
 
 static void forget(struct reconcile *r)
@@ -39,10 +43,18 @@ static void forget(struct reconcile *r)
 	*r->told = '\0';
 }
 
+static void forget_before(struct reconcile *r)
+{
+	bwl_policy_free(r->before);
+	r->before = NULL;
+	r->before_told = false;
+}
+
 static void end(struct reconcile *r)
 {
 	sd_event_source_disable_unref(r->timer);
 	sd_event_source_disable_unref(r->news);
+	forget_before(r);
 	bwl_policy_free(r->seen);
 	free(r);
 }
@@ -242,36 +254,8 @@ static void note_numbers(struct reconcile *r)
 	r->edits = c->edits;
 }
 
-/* Another digest under the same numbers: none of our tools wrote that. */
-static int repair(struct reconcile *r, struct bwl_err *e)
+static void tell_changed(const struct reconcile *r)
 {
-	/* What was in force is not a widening, whatever the maps now say. */
-	static const struct bwl_publish_opts as_it_was = { .allowed = true };
-
-	BWL_AUTO(bwl_policy_free) struct bwl_policy *now = NULL;
-	uint8_t digest[32];
-	int err;
-
-	if (r->seen && !is_unmoved(r))
-		forget(r);
-	if (!r->seen)
-		note_numbers(r);
-	if (r->slot == BWL_NO_SLOT)
-		return 0;
-	err = bwl_policy_read(r->a->pins, &now, e);
-	if (err)
-		return err;
-	if (bwl_policy_digest(now, digest))
-		return bwl_fail(e, EIO, "cannot compute the digest of the policy in force");
-	if (!is_unmoved(r))
-		return 0;
-	if (!r->seen) {
-		r->seen = bwl_take_ptr(&now);
-		memcpy(r->seen_digest, digest, sizeof(digest));
-		return 0;
-	}
-	if (!memcmp(digest, r->seen_digest, sizeof(digest)))
-		return 0;
 	agent_tamper(r->a->pins,
 		     &(struct agent_sign){
 			     .input = BWL_TAMPER_program,
@@ -280,10 +264,101 @@ static int repair(struct reconcile *r, struct bwl_err *e)
 		     false);
 	agent_log(LOG_ALERT, "maps-changed",
 		  "the policy's maps were changed by something other than bwlimit's tools");
-	err = put_in_force(r, r->seen, "the maps were repaired", &as_it_was, e);
-	if (!err)
-		forget(r);
+}
+
+/* What was in force is not a widening, whatever the maps now say. */
+static int put_back(struct reconcile *r, struct bwl_policy *was, struct bwl_err *e)
+{
+	static const struct bwl_publish_opts as_it_was = { .allowed = true };
+
+	return put_in_force(r, was, "the maps were repaired", &as_it_was, e);
+}
+
+static int read_digest(const struct reconcile *r, uint32_t slot, struct bwl_policy **ret,
+		       uint8_t digest[32], struct bwl_err *e)
+{
+	int err = bwl_policy_read_slot(r->a->pins, slot, ret, e);
+
+	if (!err && bwl_policy_digest(*ret, digest))
+		err = bwl_fail(e, EIO, "cannot compute the digest of a policy in the maps");
 	return err;
+}
+
+/* What was in force until now is the policy before a trial: it was seen as our tools left it. */
+static void keep_before(struct reconcile *r)
+{
+	const volatile struct bwl_ctl *c = r->a->pins->ctl;
+
+	if (bwl_slot_before(r->a->pins) != r->slot || r->slot == BWL_NO_SLOT ||
+	    c->generation != r->generation + 2 || c->edits != r->edits)
+		return;
+	forget_before(r);
+	r->before = bwl_take_ptr(&r->seen);
+	memcpy(r->before_digest, r->seen_digest, sizeof(r->before_digest));
+}
+
+static void notice_edits(struct reconcile *r)
+{
+	if (!r->seen || is_unmoved(r))
+		return;
+	keep_before(r);
+	forget(r);
+}
+
+/* Nobody edits it during the trial. What it was is put in force when it returns (go_back()). */
+static int check_before(struct reconcile *r, struct bwl_err *e)
+{
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *now = NULL;
+	uint32_t slot = bwl_slot_before(r->a->pins);
+	uint8_t digest[32];
+	int err;
+
+	if (!r->before || r->before_told || slot == BWL_NO_SLOT)
+		return 0;
+	err = read_digest(r, slot, &now, digest, e);
+	if (err || slot != bwl_slot_before(r->a->pins) ||
+	    !memcmp(digest, r->before_digest, sizeof(digest)))
+		return err;
+	r->before_told = true;
+	tell_changed(r);
+	return 0;
+}
+
+/*
+ * Another digest under the same numbers: none of our tools wrote that. During a trial it is only
+ * told, because nothing else comes into force before the trial ends.
+ */
+static int repair(struct reconcile *r, struct bwl_err *e)
+{
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *now = NULL;
+	uint8_t digest[32];
+	int err;
+
+	notice_edits(r);
+	if (!r->seen)
+		note_numbers(r);
+	if (r->slot == BWL_NO_SLOT)
+		return 0;
+	err = read_digest(r, r->slot, &now, digest, e);
+	if (err)
+		return err;
+	if (!is_unmoved(r))
+		return 0;
+	if (r->seen && memcmp(digest, r->seen_digest, sizeof(digest))) {
+		tell_changed(r);
+		if (!bwl_trial_ns(r->a->pins)) {
+			err = put_back(r, r->seen, e);
+			if (!err)
+				forget(r);
+			return err;
+		}
+		bwl_policy_free(bwl_take_ptr(&r->seen));
+	}
+	if (!r->seen) {
+		r->seen = bwl_take_ptr(&now);
+		memcpy(r->seen_digest, digest, sizeof(digest));
+	}
+	return 0;
 }
 
 /* If the source has no valid policy, the one that was accepted last applies. */
@@ -325,8 +400,12 @@ static void go_back(struct reconcile *r)
 {
 	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL; /* closing it gives the lock back */
 	struct bwl_err e = { 0 };
-	int err = bwl_pins_open(r->a->pin_dir, true, &p, &e);
+	int err;
 
+	notice_edits(r);
+	if (check_before(r, &e)) /* that it returns is more important */
+		agent_log_err(LOG_ERR, "policy", &e);
+	err = bwl_pins_open(r->a->pin_dir, true, &p, &e);
 	if (!err)
 		err = bwl_rollback(p, &e);
 	if (err == -ENOENT)
@@ -340,6 +419,11 @@ static void go_back(struct reconcile *r)
 	agent_log(
 		LOG_NOTICE, "policy",
 		"the policy on trial was not confirmed in time: the policy before is in force again");
+	if (!r->before_told)
+		return;
+	bwl_pins_close(bwl_take_ptr(&p)); /* for who puts it in force */
+	if (put_back(r, r->before, &e))
+		tell_err(r, LOG_ERR, &e);
 }
 
 /* 0, or the error that kept the desired policy from being in force (it was logged). */
@@ -351,8 +435,12 @@ static int look(struct reconcile *r)
 
 	if (bwl_is_trial_over(r->a->pins, bwl_now_ns()))
 		go_back(r);
-	if (bwl_trial_ns(r->a->pins))
-		return 0; /* left to the user who applied it */
+	if (bwl_trial_ns(r->a->pins)) { /* left to the user who applied it */
+		if (repair(r, &e) || check_before(r, &e))
+			agent_log_err(LOG_ERR, "policy", &e);
+		return 0;
+	}
+	forget_before(r);
 	err = accept_ask(&r->accept, &d, &e);
 	if (!err)
 		agent_tamper_policy(d.pol);

@@ -100,7 +100,7 @@ watched() { # from when it has subscribed on
 check "and, beside it, for who watches" lab_wait_for 20 watched
 
 # Changes the peers' bodies as none of our tools would. Rate: m, 24 bits at offset 32 + 24.
-tamper() {
+tamper() { # [byte]
 	local slot key value
 	local -a inner
 	for slot in 0 1; do
@@ -111,7 +111,7 @@ tamper() {
 		inner=$((inner[0] | inner[1] << 8 | inner[2] << 16 | inner[3] << 24))
 		for key in 1 2; do
 			value=$(bpftool -j map lookup id "$inner" key "$key" 0 0 0 |
-				jq -r '.value | .[58] = "0xff" | join(" ")')
+				jq -r '.value | .[58] = "'"${1:-0xff}"'" | join(" ")')
 			# shellcheck disable=SC2086 # a list of bytes
 			bpftool map update id "$inner" key "$key" 0 0 0 value $value
 		done
@@ -125,6 +125,24 @@ check "the limits are others then" eval '"$CTL" --json policy show >"$LAB_TMP/ot
 kill -CONT "$AGENT_PID"
 touch "$FILE"
 check "the agent puts the maps right" lab_wait_for 5 rate_is sink 8000000
+
+# During a trial, too: of the policy before, which lies in the other slot, and of the one on trial.
+more_alarms() { [[ $(grep -c '"maps-changed"' "$LAB_TMP/agent") -gt $were ]]; }
+lab_stop "$AGENT_PID"
+agent # it looks when it begins
+beats 2
+policy 6mbit 2s >"$LAB_TMP/trial.yaml"
+were=0
+in_dpu "$CTL" policy apply "$LAB_TMP/trial.yaml" --confirm 8s >/dev/null 2>&1 || nok "a policy is on trial"
+tamper
+touch "$FILE"
+check "that the policy before a trial is written past every tool is told during the trial" lab_wait_for 10 more_alarms
+were=1
+tamper 0xfe
+touch "$FILE"
+check "so is that of the policy on trial" lab_wait_for 10 more_alarms
+check "the policy before returns as it was, whatever the maps say" lab_wait_for 60 rate_is sink 8000000
+check "which is in the log" lab_wait_for 10 said policy 'the maps were repaired'
 check "and raises an alarm" said maps-changed 'something other than'
 
 in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" --confirm 60s >/dev/null 2>&1
