@@ -224,6 +224,10 @@ int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *
 		return r;
 	opens = opened(p, m, pol, &g->doc, &o.nopens);
 	o.opens = opens;
+	if (pol->heartbeat_none) { /* keep_alive() gives it; without a deadline no clamp holds */
+		pol->heartbeat_none = false;
+		pol->heartbeat_ns = g->for_ns;
+	}
 	r = bwl_publish(p, pol, &o, ret, e);
 	if (!r)
 		keep_alive(p, bwl_pending_ns(p, bwl_now_ns()));

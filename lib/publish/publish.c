@@ -22,6 +22,7 @@
 #include <bwl/next_hops.h>
 #include <bwl/trial.h>
 #include "forget.h"
+#include "silence.h"
 
 /* Written in full before it is made active; packets read the index once. */
 static void switch_to(struct bwl_pins *p, struct bwl_sched s)
@@ -436,6 +437,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	switch_to(p, next);
 	__atomic_add_fetch(&p->ctl->generation, 1, __ATOMIC_SEQ_CST);
 	bwl_silence_within(p, x->b.gen.base->heartbeat_ns, x->b.gen.base->lease_ns);
+	bwl_silence_keep(p, &x->b.gen);
 	r = bwl_grace(p, e);
 	if (r)
 		return r;
@@ -459,6 +461,7 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 	struct bwl_publish_report rep = { .peers = (uint32_t)pol->npeers };
 	uint64_t begin = bwl_now_ns();
 	struct publish x = publish_new();
+	const char *waived = NULL;
 	int r;
 
 	r = bwl_pins_lock(p, e);
@@ -469,10 +472,16 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 		r = settle(p, e);
 	if (!r)
 		r = bwl_gate_ask(p, pol, o, e);
+	if (!r && !(o && o->returns)) /* the way back must stay open: bwl_silence_keep() */
+		r = bwl_silence_refuses(p, pol, e);
 	if (!r)
 		r = prepare(&x, p, pol, o, &rep, e);
-	if (!r)
+	if (!r) {
+		waived = o && o->returns ? NULL : bwl_silence_waived(p, old_of(&x), pol);
 		r = commit(&x, p, o, e);
+	}
+	if (!r && waived)
+		bwl_warn("%s", waived);
 	if (!r && ret) {
 		rep.map_bytes = bwl_gen_bytes(&x.b.gen) + (x.old.base ? bwl_gen_bytes(&x.old) : 0);
 		rep.seconds = (double)(bwl_now_ns() - begin) / 1e9;

@@ -144,7 +144,8 @@ bool bwl_clamp(struct bwl_pins *p)
 	if (silence_now(p, &s, NULL) || !s.always)
 		return false;
 	__atomic_store_n(&p->ctl->heartbeat_ns, BWL_CLAMPED_NS, __ATOMIC_SEQ_CST);
-	return true;
+	/* a policy that has come into force meanwhile may have looked for a clamp before */
+	return !silence_now(p, &s, NULL) && s.always;
 }
 
 bool bwl_is_clamped(const struct bwl_pins *p)

@@ -101,4 +101,14 @@ sleep 4
 check "with bwlimitd, too, which has no lease to beat by" is_open 1
 ctl policy rollback
 check "afterwards nothing passes again" lab_wait_for 30 is_closed 1
+
+# --- a clamp stays, whatever the emergency policy says
+clamps() { [[ $(in_dpu "$CTL" --json tamper the case was opened | jq -r .action) == clamp ]]; }
+policy 5mbit 2s $'lease: 1h\ntamper: { command: clamp }' >"$FILE"
+check "a sign of tampering clamps" lab_wait_for 30 clamps
+policy 60mbit none >"$LAB_TMP/none.yaml"
+sign "$LAB_TMP/none.yaml" none alice,bob $((number++)) --break-glass
+check "glass with \`heartbeat: none\` breaks" eval 'break_glass "$LAB_TMP/none" >/dev/null'
+check "it is in force" rate_is d1 60000
+check "and everything stays at its floor" is_closed 1
 done_testing

@@ -218,6 +218,96 @@ static void a_renewal_ends_no_clamp(void **s)
 	assert_string_equal(host(FRAME), "pass");
 }
 
+#define PEER_OF(words, grant)                                                                                 \
+	PORTS words                                                                                           \
+		"peers:\n  - { name: d1, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { " grant \
+		" } }\n"
+
+/* Whatever it says: a clamp ends by `heartbeat --lift`. */
+static void no_policy_ends_a_clamp(void **s)
+{
+	static const char *const policy[] = {
+		PEER_OF("heartbeat: none\n", "rate: 1gbit"),
+		PEER_OF("heartbeat: 1h\n", "rate: 1gbit"),
+		PEER_OF("heartbeat: 1h\nlease: 1h\n", "rate: 1gbit"),
+		PEER_OF("heartbeat: 1h\ntamper: { program: log }\n", "rate: 1gbit"),
+		PEER_OF("heartbeat: 1h\n", "rate: 1gbit, mode: monitor"),
+		PEER_OF("heartbeat: 1h\nledger: required\n", "rate: 1gbit, volume: 1gb"),
+	};
+	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
+
+	(void)s;
+	apply(POLICY("60s", ""));
+	rig_advance(RIG_SECOND);
+	assert_int_equal(beat(NULL), 0);
+	assert_string_equal(host(FRAME), "pass");
+	assert_true(bwl_clamp(rig->pins));
+	for (size_t i = 0; i < sizeof(policy) / sizeof(policy[0]); i++) {
+		int none = strstr(policy[i], "none") ? -EPERM : 0;
+
+		e = (struct bwl_err){ 0 };
+		assert_int_equal(rig_try_policy(rig, policy[i], NULL, NULL, &e), none);
+		if (none)
+			assert_string_equal(e.hint, "once the cause is understood: "
+						    "bwlimit-ctl heartbeat --lift");
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(FRAME), "silent");
+		assert_int_equal(rig_try_policy(rig, policy[i], &trial, NULL, &e), none);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(FRAME), "silent");
+		if (!none)
+			assert_int_equal(bwl_rollback(rig->pins, &e), 0);
+	}
+	assert_true(bwl_unclamp(rig->pins));
+	apply("%s", policy[0]);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(FRAME), "pass");
+}
+
+static unsigned calls, clamp_at;
+
+/* As bwlimitd: without a heartbeat there is no clamp. */
+static void clamp_then(void)
+{
+	if (++calls == clamp_at && !bwl_clamp(rig->pins))
+		bwl_revoke(rig->pins, NULL, NULL);
+}
+
+static void a_clamp_at_any_moment_of_such_a_change_closes(void **s)
+{
+	const char *now;
+
+	(void)s;
+	for (clamp_at = 1;; clamp_at++) {
+
+		rig_on_clock = NULL;
+		bwl_unclamp(rig->pins);
+		/* another peer's name each time, so that no revocation stays */
+		apply(PORTS
+		      "heartbeat: 60s\npeers:\n  - { name: x%u, addresses: [10.1.%u.2], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n",
+		      clamp_at, clamp_at);
+		apply(POLICY("60s", ""));
+		assert_int_equal(bwl_peer_change(rig->pins, "d1",
+						 &(struct bwl_change){ .set = BWL_SET_AUTHORISE },
+						 &e),
+				 0);
+		assert_int_equal(beat(NULL), 0);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(FRAME), "pass");
+		calls = 0;
+		rig_on_clock = clamp_then;
+		rig_try_policy(rig, POLICY("none", ""), NULL, NULL, &e);
+		rig_on_clock = NULL;
+		if (calls < clamp_at)
+			break;
+		now = host(FRAME);
+		if (strcmp(now, "silent") && strcmp(now, "revoked"))
+			fail_msg("clamped at reading %u of the clock: %s", clamp_at, now);
+	}
+	assert_string_equal(host(FRAME), "pass");
+	assert_true(clamp_at > 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +319,8 @@ int main(void)
 		RIG_TEST(on_trial_the_shorter_lease_of_both_counts),
 		RIG_TEST(going_back_to_a_shorter_lease_shortens_it),
 		RIG_TEST(a_renewal_ends_no_clamp),
+		RIG_TEST(no_policy_ends_a_clamp),
+		RIG_TEST(a_clamp_at_any_moment_of_such_a_change_closes),
 	};
 
 	return cmocka_run_group_tests_name("lease", tests, NULL, NULL);

@@ -26,8 +26,8 @@ bool bwl_is_held(const struct bwl_pins *p);
 int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err *e);
 /*
  * Puts every grant to its floor; bwl_heartbeat() is refused (-EPERM) until bwl_unclamp(), over all
- * restarts. false, with nothing changed: the policy, or the one that a trial returns to, has no
- * heartbeat.
+ * restarts. false: it has no effect, because the policy, or the one that a trial returns to, has no
+ * heartbeat: revoke instead.
  */
 bool bwl_clamp(struct bwl_pins *p);
 bool bwl_is_clamped(const struct bwl_pins *p);
