@@ -26,6 +26,7 @@ struct reconcile {
 	struct accept accept;
 	sd_event_source *timer, *news; /* NULL: --once; news: or a source without notifications */
 	char told[1400];
+	uint64_t busy_ns; /* since when a look waits for another writer; 0: none waits */
 	/* The policy as it was last read back, and the numbers that every edit changes. */
 	struct bwl_policy *seen;
 	uint8_t seen_digest[32];
@@ -399,6 +400,7 @@ static void refuse(struct reconcile *r, const struct bwl_err *e)
 static void go_back(struct reconcile *r)
 {
 	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL; /* closing it gives the lock back */
+	enum bwl_way_back way = BWL_BACK_TO_NONE;
 	struct bwl_err e = { 0 };
 	int err;
 
@@ -407,7 +409,11 @@ static void go_back(struct reconcile *r)
 		agent_log_err(LOG_ERR, "policy", &e);
 	err = bwl_pins_open(r->a->pin_dir, true, &p, &e);
 	if (!err)
+		err = bwl_pins_lock(p, &e);
+	if (!err) {
+		way = bwl_way_back(p);
 		err = bwl_rollback(p, &e);
+	}
 	if (err == -ENOENT)
 		return; /* somebody was faster */
 	if (err) {
@@ -416,9 +422,8 @@ static void go_back(struct reconcile *r)
 	}
 	bwl_journal_follow(p);
 	*r->told = '\0';
-	agent_log(
-		LOG_NOTICE, "policy",
-		"the policy on trial was not confirmed in time: the policy before is in force again");
+	agent_log(way == BWL_BACK_IS_LOST ? LOG_ERR : LOG_NOTICE, "policy",
+		  "the policy on trial was not confirmed in time: %s", bwl_way_back_words(way));
 	if (!r->before_told)
 		return;
 	bwl_pins_close(bwl_take_ptr(&p)); /* for who puts it in force */
@@ -461,12 +466,34 @@ static int look(struct reconcile *r)
 	return err;
 }
 
+/*
+ * While another tool changes the policy, a look is put off to the next tick: the main loop, which
+ * also renews the heartbeat, does not wait. After this long it says so.
+ */
+#define PATIENCE_NS 10000000000ULL
+static void look_soon(struct reconcile *r)
+{
+	uint64_t now = bwl_now_ns();
+
+	if (bwl_pins_are_busy(r->a->pins)) {
+		if (!r->busy_ns)
+			r->busy_ns = now;
+		else if (r->busy_ns + PATIENCE_NS <= now)
+			tell(r, LOG_WARNING, "policy",
+			     "another bwlimit tool has been changing the policy for 10 s: nothing "
+			     "else comes into force before it ends");
+		return;
+	}
+	r->busy_ns = 0;
+	look(r);
+}
+
 static int on_minute(sd_event_source *s, uint64_t us, void *arg)
 {
 	struct reconcile *r = arg;
 
 	(void)us;
-	look(r);
+	look_soon(r);
 	bwl_past_mark(r->a->pins);
 	return agent_again(s, EVERY_US);
 }
@@ -477,7 +504,7 @@ static int on_source(sd_event_source *s, int fd, uint32_t revents, void *arg)
 
 	(void)s, (void)fd, (void)revents;
 	r->a->source->ops->drain(r->a->source);
-	look(r);
+	look_soon(r);
 	agent_beat_now();
 	return 0;
 }
@@ -516,13 +543,14 @@ int agent_reconcile_start(struct agent *a, void **ret_part, struct bwl_err *e)
 
 void agent_reconcile_tick(struct agent *a, void *part)
 {
+	struct reconcile *r = part;
 	struct bwl_err e = { 0 };
 
-	if (bwl_is_trial_over(a->pins, bwl_now_ns()))
-		look(part);
-	/* volumes that a killed writer left as spent */
-	if (bwl_is_held(a->pins) && bwl_settle_held(a->pin_dir, &e))
-		tell_err(part, LOG_ERR, &e);
+	if (r->busy_ns || bwl_is_trial_over(a->pins, bwl_now_ns()))
+		look_soon(r);
+	/* volumes that a killed writer left as spent; a writer that is alive settles them itself */
+	if (bwl_is_held(a->pins) && !bwl_pins_are_busy(a->pins) && bwl_settle_held(a->pin_dir, &e))
+		tell_err(r, LOG_ERR, &e);
 }
 
 void agent_reconcile_stop(struct agent *a, void *part)

@@ -77,7 +77,7 @@ static int raise_confirmed(struct ctl *c, struct bwl_pins *pins)
 	return r;
 }
 
-/* confirm and rollback differ in one call. */
+/* confirm and rollback differ in one call. done: what is said then; NULL: where it led back to. */
 static int settle(struct ctl *c, int argc, const char *word,
 		  int (*fn)(struct bwl_pins *p, struct bwl_err *e), const char *done)
 {
@@ -93,6 +93,10 @@ static int settle(struct ctl *c, int argc, const char *word,
 		r = bwl_audit_intent(&c->err, "policy %s", word);
 	if (!r && fn == bwl_confirm && !bwl_only_tightens(pins))
 		r = raise_confirmed(c, pins);
+	if (!r)
+		r = bwl_pins_lock(pins, &c->err);
+	if (!done)
+		done = bwl_way_back_words(bwl_way_back(pins));
 	if (!r)
 		r = fn(pins, &c->err);
 	if (!r) {
@@ -117,7 +121,7 @@ static int policy_confirm(struct ctl *c, int argc, char **argv)
 static int policy_rollback(struct ctl *c, int argc, char **argv)
 {
 	(void)argv;
-	return settle(c, argc, "rollback", bwl_rollback, "back to the previous policy");
+	return settle(c, argc, "rollback", bwl_rollback, NULL);
 }
 
 static void show_json(const struct bwl_pins *pins, const struct bwl_policy *pol, const char *hex)

@@ -24,6 +24,8 @@ enum bwl_stop {
 };
 
 #define BWL_NO_SLOT 0xffffffffU
+#define BWL_LOST_SLOT                                                                              \
+	0xfffffffeU /* only in `before`: there was one, and its slot is no longer whole */
 
 /*
  * The generation in force, and the only one that passes packets. On trial (policy apply --confirm)

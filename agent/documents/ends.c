@@ -84,23 +84,28 @@ static void mind_missing(struct documents *v)
 static void mind_glass(struct documents *v)
 {
 	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL; /* closing it gives the lock back */
+	enum bwl_way_back way = BWL_BACK_TO_NONE;
 	struct bwl_err e = { 0 };
 	int r;
 
 	if (!v->docs.m || !bwl_glass_until_ns(v->pins, bwl_now_ns()) ||
-	    !bwl_glass_is_over(v->docs.m, v->a->state_dir))
+	    bwl_pins_are_busy(v->pins) || !bwl_glass_is_over(v->docs.m, v->a->state_dir))
 		return;
 	r = bwl_pins_open(v->a->pin_dir, true, &p, &e);
 	if (!r)
+		r = bwl_pins_lock(p, &e);
+	if (!r) {
+		way = bwl_way_back(p);
 		r = bwl_rollback(p, &e);
-	if (r && e.code != ENOENT)
+	}
+	if (r && e.code != ENOENT && strcmp(v->glass_why, e.text))
 		agent_later(LOG_ERR, "break-glass",
 			    "the break-glass policy was revoked, but cannot be rolled back: %s",
 			    e.text);
 	else if (!r)
-		agent_later(
-			LOG_ALERT, "break-glass",
-			"the break-glass policy was revoked; the policy before is in force again");
+		agent_later(LOG_ALERT, "break-glass", "the break-glass policy was revoked; %s",
+			    bwl_way_back_words(way));
+	snprintf(v->glass_why, sizeof(v->glass_why), "%s", r ? e.text : "");
 }
 
 /*

@@ -26,6 +26,8 @@ struct documents {
 	bool not_in_force; /* and the present one could not be */
 	bool trial;        /* a policy was on trial at the last check */
 	char why[200];     /* last reported reason why nothing is above the floor */
+	char glass_why[sizeof(
+		((struct bwl_err *)0)->text)]; /* why its way back failed: reported once */
 	uint64_t minute_ns;
 	uint64_t missing_ns; /* since when a signed time names a missing document; 0: none */
 	uint64_t missed_ns;  /* when that was reported */

@@ -380,7 +380,8 @@ static void settle_next_hops(struct bwl_pins *p)
 /* The slot of the policy before is about to be written. Killed from here on: no way back. */
 static void forget_before(struct bwl_pins *p)
 {
-	__atomic_store_n(&sched_now(p)->before, BWL_NO_SLOT, __ATOMIC_SEQ_CST);
+	if (bwl_slot_before(p) != BWL_NO_SLOT)
+		__atomic_store_n(&sched_now(p)->before, BWL_LOST_SLOT, __ATOMIC_SEQ_CST);
 }
 
 /* From here on packets may use it. */
@@ -600,6 +601,27 @@ static int return_to_none(struct bwl_pins *p, struct bwl_err *e)
 	bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
 	r = bwl_grace(p, e);
 	return r ? r : settle(p, e);
+}
+
+enum bwl_way_back bwl_way_back(const struct bwl_pins *p)
+{
+	return bwl_slot_before(p) != BWL_NO_SLOT ? BWL_BACK_TO_POLICY
+	       : bwl_is_before_lost(p)           ? BWL_BACK_IS_LOST
+						 : BWL_BACK_TO_NONE;
+}
+
+const char *bwl_way_back_words(enum bwl_way_back way)
+{
+	switch (way) {
+	case BWL_BACK_TO_POLICY:
+		return "the policy before is in force again";
+	case BWL_BACK_TO_NONE:
+		return "again no policy is in force, as before it";
+	case BWL_BACK_IS_LOST:
+		return "no policy is in force, and nothing passes: the policy before was lost when "
+		       "an earlier way back to it failed or was killed";
+	}
+	return NULL;
 }
 
 int bwl_rollback(struct bwl_pins *p, struct bwl_err *e)

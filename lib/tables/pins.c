@@ -222,6 +222,15 @@ int bwl_pins_still(const struct bwl_pins *p)
 	return -err;
 }
 
+bool bwl_pins_are_busy(const struct bwl_pins *p)
+{
+	int fd = bwl_pins_still(p);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -EWOULDBLOCK;
+}
+
 static const volatile struct bwl_sched *sched_of(const struct bwl_pins *p)
 {
 	const volatile struct bwl_ctl *c = p->ctl;
@@ -238,7 +247,14 @@ uint32_t bwl_slot_before(const struct bwl_pins *p)
 {
 	const volatile struct bwl_sched *s = sched_of(p);
 
-	return s->trial_ns == BWL_NEVER_NS ? BWL_NO_SLOT : s->before;
+	return s->trial_ns == BWL_NEVER_NS || s->before == BWL_LOST_SLOT ? BWL_NO_SLOT : s->before;
+}
+
+bool bwl_is_before_lost(const struct bwl_pins *p)
+{
+	const volatile struct bwl_sched *s = sched_of(p);
+
+	return s->trial_ns != BWL_NEVER_NS && s->before == BWL_LOST_SLOT;
 }
 
 uint64_t bwl_trial_ns(const struct bwl_pins *p)

@@ -156,6 +156,24 @@ in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" --confirm 1s >/dev/null 2>&1
 check "a policy that nobody confirms goes" lab_wait_for 60 rate_is sink 9000000
 check "and bwlimitd says so" lab_wait_for 30 said policy 'not confirmed in time: the policy before is in force again'
 
+# A tool that hangs has the writers' lock when the trial ends. A main loop that waited for it would give up, and say so,
+# before the second beat.
+desire 9mbit 2s
+check "control: it renews the heartbeat" beats 2
+in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" --confirm 5s >/dev/null 2>&1
+lab_bg lock dpu bash -c 'exec 9<"$1"; flock 9; exec sleep infinity' - "$LAB_PINS"
+lock=$LAB_PID
+is_locked() { ! flock -n "$LAB_PINS" true; }
+check "control: the lock is taken" lab_wait_for 30 is_locked
+is_over() { "$CTL" --json policy show | jq -e '.returns_in_s < 0'; }
+check "a trial ends while another tool has the lock" lab_wait_for 30 is_over
+check "bwlimitd goes on renewing the heartbeat" beats 3
+refute "and has not waited for the lock" said policy 'has been changing'
+check "nor come back" is_over
+check "after ten seconds it says what it waits for" lab_wait_for 60 said policy 'another bwlimit tool has been changing the policy for 10 s'
+lab_stop "$lock"
+check "and comes back when the tool has ended" lab_wait_for 30 rate_is sink 9000000
+
 in_dpu "$LOAD" detach >/dev/null 2>&1
 check "after detach the agent waits for new maps" lab_wait_for 5 said detached 'detached or replaced'
 lab_attach

@@ -4,6 +4,8 @@
  * over, give no burst. Promise 3: nor a volume. Promise 4: grants end at the nanosecond, whoever is
  * dead. Promise 9: what was revoked by any name stays revoked.
  */
+#include <sys/wait.h>
+#include <unistd.h>
 #define RIG_HOST_ONLY
 #include "history.h"
 
@@ -131,9 +133,51 @@ static void before_the_first_policy_there_was_none(void **state)
 	assert_string_equal(host(TO(1) "udp"), "pass");
 	rig_advance(trial.confirm_ns);
 	assert_string_equal(host(TO(1) "udp"), "expired");
+	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_TO_NONE);
 	way_back();
 	assert_string_equal(host(TO(1) "udp"), "no-policy");
 	assert_int_equal(bwl_rollback(rig->pins, &e), -ENOENT);
+}
+
+static void die(void)
+{
+	_exit(0);
+}
+
+/* A way back that is killed before its switch has overwritten the policy before. */
+static void a_policy_before_that_is_lost_is_not_said_to_be_back(void **state)
+{
+	const char *before = HEAD "peers:\n" DEST("steady", 1) "grant: { rate: 1gbit } }\n";
+	struct bwl_err e = { 0 };
+	pid_t child;
+
+	(void)state;
+	apply("%s", before);
+	try(HEAD "peers:\n" DEST("trial", 2) "grant: { rate: 1gbit } }\n");
+	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_TO_POLICY);
+	bwl_pins_close(rig->pins); /* with the lock */
+	rig->pins = rig_pins(rig);
+	child = fork();
+	if (!child) {
+		rig_on_grace = die;
+		bwl_rollback(rig->pins, &e);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(2) "udp"), "pass"); /* the trial goes on to its end */
+	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_IS_LOST);
+	assert_true(bwl_is_before_lost(rig->pins));
+	assert_int_equal(bwl_slot_before(rig->pins), BWL_NO_SLOT);
+	rig_advance(trial.confirm_ns);
+	assert_string_equal(host(TO(2) "udp"), "expired");
+	way_back();
+	assert_string_equal(host(TO(1) "udp"), "no-policy");
+	assert_string_equal(host(TO(2) "udp"), "no-policy");
+	assert_false(bwl_is_before_lost(rig->pins));
+	apply("%s", before);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "pass");
 }
 
 /* The same rate and burst stands in one place before, in another one on trial. */
@@ -488,6 +532,7 @@ int main(void)
 		RIG_TEST(its_grants_end_at_the_nanosecond_and_the_policy_before_returns),
 		RIG_TEST(confirmed_in_time_it_stays),
 		RIG_TEST(before_the_first_policy_there_was_none),
+		RIG_TEST(a_policy_before_that_is_lost_is_not_said_to_be_back),
 		RIG_TEST(after_the_first_policy_its_prefixes_are_remembered),
 		RIG_TEST(over_and_over_it_gives_no_burst),
 		RIG_TEST(what_the_trial_lets_through_gives_no_burst_afterwards),

@@ -53,6 +53,14 @@ int bwl_settle_held(const char *pin_dir, struct bwl_err *e);
  * killed: the trial goes on to its end, or its grants stay ended. -ENOENT: no trial.
  */
 int bwl_rollback(struct bwl_pins *p, struct bwl_err *e);
+/* What a trial's end leads to, to be asked before bwl_rollback() and with the lock held. */
+enum bwl_way_back {
+	BWL_BACK_TO_POLICY,
+	BWL_BACK_TO_NONE, /* the policy on trial was the first one */
+	BWL_BACK_IS_LOST, /* bwl_is_before_lost(): to none, too */
+};
+enum bwl_way_back bwl_way_back(const struct bwl_pins *p);
+const char *bwl_way_back_words(enum bwl_way_back way); /* after it: what is in force */
 /*
  * -EBUSY, with the next step, for everything but confirm and rollback: while a policy is on trial,
  * and after its end until the policy before is in force again. Otherwise what nobody confirmed

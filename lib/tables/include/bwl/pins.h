@@ -92,6 +92,8 @@ int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
  * as for other writers.
  */
 int bwl_pins_still(const struct bwl_pins *p);
+/* Would a writer have to wait now? For who must not: it asks again later. */
+bool bwl_pins_are_busy(const struct bwl_pins *p);
 
 /* The id of the attached device of that name; -1: there is none. */
 int bwl_port_id(const struct bwl_pins *p, const char *name);
@@ -124,6 +126,9 @@ const char *bwl_carried_by_text(unsigned carried_by);
 uint32_t bwl_active_slot(const struct bwl_pins *p);
 /* The slot that keeps the policy before one on trial (maps/ctl.h); BWL_NO_SLOT: none. */
 uint32_t bwl_slot_before(const struct bwl_pins *p);
+/* There was a policy before, and its slot was being written when a way back failed or was killed.
+ */
+bool bwl_is_before_lost(const struct bwl_pins *p);
 /* When the trial of the policy in force ends or has ended, CLOCK_BOOTTIME; 0: not on trial. */
 uint64_t bwl_trial_ns(const struct bwl_pins *p);
 /* The same while it waits for `policy confirm`; otherwise 0. */
