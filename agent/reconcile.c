@@ -26,6 +26,8 @@ struct reconcile {
 	struct accept accept;
 	sd_event_source *timer, *news; /* NULL: --once; news: or a source without notifications */
 	char told[1400];
+	uint64_t waits_ns; /* the end of the trial that the desired policy was last said to wait for
+			    */
 	uint64_t busy_ns; /* since when a look waits for another writer; 0: none waits */
 	/* The policy as it was last read back, and the numbers that every edit changes. */
 	struct bwl_policy *seen;
@@ -431,6 +433,24 @@ static void go_back(struct reconcile *r)
 		tell_err(r, LOG_ERR, &e);
 }
 
+/* A trial is left to the user who began it. What waits for its end is said once. */
+static void say_what_waits(struct reconcile *r)
+{
+	uint64_t at = bwl_trial_ns(r->a->pins);
+	struct desired d = { 0 };
+	struct bwl_err e = { 0 }, not_now = { 0 };
+	bool known = false;
+
+	if (at == r->waits_ns)
+		return;
+	if (!accept_ask(&r->accept, &d, &not_now) && !is_remembered(r, d.id, &known) && known &&
+	    bwl_trial_refuses(r->a->pins, &e)) {
+		r->waits_ns = at;
+		agent_log(LOG_NOTICE, "policy", "the desired policy changed and waits: %s", e.text);
+	}
+	desired_free(&d);
+}
+
 /* 0, or the error that kept the desired policy from being in force (it was logged). */
 static int look(struct reconcile *r)
 {
@@ -440,9 +460,10 @@ static int look(struct reconcile *r)
 
 	if (bwl_is_trial_over(r->a->pins, bwl_now_ns()))
 		go_back(r);
-	if (bwl_trial_ns(r->a->pins)) { /* left to the user who applied it */
+	if (bwl_trial_ns(r->a->pins)) {
 		if (repair(r, &e) || check_before(r, &e))
 			agent_log_err(LOG_ERR, "policy", &e);
+		say_what_waits(r);
 		return 0;
 	}
 	forget_before(r);

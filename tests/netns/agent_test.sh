@@ -149,6 +149,10 @@ in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" --confirm 60s >/dev/null 2>&1
 desire 9mbit
 beats 2
 check "a policy on trial is left to who tries it" rate_is sink 7000000
+check "the log has what waits, and until when" said policy 'the desired policy changed and waits: .*at the latest in'
+touch "$FILE"
+beats 2
+check "once" test "$(grep -c 'changed and waits' "$LAB_TMP/agent")" = 1
 in_dpu "$CTL" policy rollback >/dev/null
 touch "$FILE"
 check "after it the file holds" lab_wait_for 5 rate_is sink 9000000
