@@ -211,7 +211,7 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "Put a policy file in force, as a whole",
 	  "No packet sees half a policy. Spent volumes, debts and revocations stay. bwlimitd does it if it runs,\n"
 	  "otherwise this command. It holds until the desired policy changes, or a reboot.\n\n"
-	  "  --confirm TIME  without `policy confirm` within this time its grants end, by themselves, and\n"
+	  "  --confirm TIME  1s to 4h: without `policy confirm` within it its grants end, by themselves, and\n"
 	  "                  bwlimitd (or `policy rollback`) applies the policy before again; what was\n"
 	  "                  revoked meanwhile stays revoked\n"
 	  "  --fresh-volume  volumes whose past use is unknown since the maps were made start unspent\n"
