@@ -9,6 +9,7 @@ const grantOf = (d, peer) => d.grants.grants.find((g) => g.peer === peer);
 const refusedBy = (reason) => (d) => d.reasons.reasons.push({ port: 'p0', hook: 'gate', reason, passes: false, text: reason, todo: null, frames: 3, bytes: 300, charged_bytes: 300 });
 const FINDINGS = [
 	['today', 'A policy is on trial', 'bwlimit-ctl policy confirm', (d) => { d.status.returns_in_s = 40; }],
+	['now', 'A trial is over, and the policy before is not in force again', 'bwlimit-ctl policy rollback', (d) => { d.status.returns_in_s = -40; }],
 	['now', 'The journal of closures is cut', 'bwlimit-ctl journal show', (d) => { d.status.journal.state = 'cut'; }],
 	['now', 'The journal of closures is missing', 'bwlimit-ctl journal show', (d) => { d.status.journal.state = 'missing'; }],
 	['now', 'The accepted policy is damaged', 'systemctl status bwlimitd', (d) => { d.status.desired.state = 'damaged'; }],

@@ -38,9 +38,14 @@ await part('what ends', async () => {
 	const t = await open(browser, scene);
 	await t.sees('grant ends in 1 h 30 min');
 	same('what ends is one list, the soonest first; of certificates it says where to look', (await factsOf(t.page, 'ends')).slice(0, 7),
-		[['policy on trial', 'the previous one returns in 40 s', 'bwlimit-ctl policy confirm'], ['backup', 'grant ends in 1 h 30 min', ''], ['lease', 'live, ends in 23 h 59 min', ''], ['log-collector', 'grant ends in 29 d 23 h', ''],
+		[['policy on trial', 'ends in 40 s', 'bwlimit-ctl policy confirm'], ['backup', 'grant ends in 1 h 30 min', ''], ['lease', 'live, ends in 23 h 59 min', ''], ['log-collector', 'grant ends in 29 d 23 h', ''],
 			['heartbeat', 'in 9 s', ''], ['certificates of IPsec', '– (root: charon has them)', 'swanctl --list-certs'], ['certificate of bwlimit-sync', '– (where it runs)', 'openssl x509 -enddate -noout -in /etc/bwlimit/sync/cert.pem']]);
 	await t.close();
+	scene.documents.status.returns_in_s = -40;
+	const over = await open(browser, scene);
+	await over.sees('ended 40 s ago: only floors pass');
+	same('a trial that is over does not say that the policy before is back', (await factsOf(over.page, 'ends'))[0], ['policy on trial', 'ended 40 s ago: only floors pass', 'bwlimit-ctl policy rollback']);
+	await over.close();
 });
 await part('what happened', async () => {
 	const scene = scenes.healthy();

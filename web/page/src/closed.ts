@@ -60,7 +60,10 @@ export function ends(status: Status | null, rows: Row[], policy: Policy | null):
 	for (const r of rows) if (r.expires != null && r.expires > 0) all.push({ s: r.expires, what: r.peer, words: `grant ends ${until(r.expires)}`, tip: 'Then it falls to its floor' });
 	const lease = status?.lease;
 	if (lease?.ends_in_s != null && lease.ends_in_s > 0) all.push({ s: lease.ends_in_s, what: 'lease', words: `${lease.state}, ends ${until(lease.ends_in_s)}`, tip: 'Then every peer falls to its floor: bwlimit-ctl lease show' });
-	if (status?.returns_in_s != null) all.push({ s: status.returns_in_s, what: 'policy on trial', words: `the previous one returns ${until(status.returns_in_s)}`, tip: '', command: 'bwlimit-ctl policy confirm' });
+	const trial = status?.returns_in_s;
+	if (trial != null)
+		all.push({ s: trial, what: 'policy on trial', tip: 'Then every grant ends, and bwlimitd puts the previous policy in force again', words: trial < 0 ? `ended ${until(trial)}: only floors pass` : `ends ${until(trial)}`,
+			command: trial < 0 ? 'bwlimit-ctl policy rollback' : 'bwlimit-ctl policy confirm' });
 	const facts = cut(all.sort((a, b) => a.s - b.s).map((e): Fact => [e.what, e.words, e.tip, e.s < DAY && e.what !== 'lease' ? 'today' : '', e.command ?? null]), 'sort the peers by “ends”');
 	if (status && !lease) facts.push(['lease', 'not required', 'The policy requires none', '', null]);
 	const beat: N = policy?.heartbeat_s ?? null;

@@ -91,8 +91,12 @@ function ofStatus(s: Status, policy: Policy | null): Finding[] {
 				'systemctl status bwlimitd');
 	}
 	if (s.clamped) add('clamped', 'now', 'Every grant is held at its floor', 'By a sign of tampering, or by hand.', 'bwlimit-ctl heartbeat --lift');
-	if (s.returns_in_s != null)
-		add('trial', 'today', 'A policy is on trial', `The previous one returns ${until(s.returns_in_s)}, unless this one is confirmed.`, 'bwlimit-ctl policy confirm');
+	// bwlimitd goes back within a second: that second is nothing to act on.
+	if (s.returns_in_s != null && s.returns_in_s < -1)
+		add('trial', 'now', 'A trial is over, and the policy before is not in force again', 'Every grant has ended, only floors pass. bwlimitd goes back within a second, if it runs.',
+			'bwlimit-ctl policy rollback', `for ${span(s.returns_in_s)}`);
+	else if (s.returns_in_s != null)
+		add('trial', 'today', 'A policy is on trial', `Its grants end ${s.returns_in_s < 0 ? 'now' : until(s.returns_in_s)}, and the previous one returns, unless it is confirmed.`, 'bwlimit-ctl policy confirm');
 	if (!s.clock_synchronised)
 		add('clock', 'today', 'The DPU’s clock is not synchronised', 'Until it is, neither signed times nor an “until:” of a policy are trusted. Grants do not last longer because of this: they end by the kernel’s own clock.',
 			'chronyc tracking');
