@@ -208,6 +208,18 @@ static void note_window(struct bwl_pins *p, const struct bwl_volume *v)
 	p->window[v->window].left_ns = 0;
 }
 
+/* Does the policy's digest (bwl_policy_digest()) cover nothing of what the edit changes? */
+static bool keeps_digest(const struct bwl_peer *old, struct bwl_peer body)
+{
+	body.meta.expiry_ns = old->meta.expiry_ns;
+	body.meta.grant_seq = old->meta.grant_seq;
+	body.grant.rate.start_ns = old->grant.rate.start_ns;
+	body.grant.rate.base_bytes = old->grant.rate.base_bytes;
+	body.accept.start_ns = old->accept.start_ns;
+	body.accept.base_bytes = old->accept.base_bytes;
+	return !memcmp(old, &body, sizeof(body));
+}
+
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
 		    struct bwl_err *e)
 {
@@ -253,7 +265,8 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		bwl_carryover_hold(&carryover, now);
 		__atomic_store_n(bwl_body_of(&p->gate[id], g.slot), to, __ATOMIC_SEQ_CST);
 		__atomic_add_fetch(&p->ctl->edits, 1, __ATOMIC_SEQ_CST);
-		memset(g.base->digest, 0, sizeof(g.base->digest)); /* no longer a file's policy */
+		if (!keeps_digest(&g.peer[from], body)) /* no longer a file's policy */
+			memset(g.base->digest, 0, sizeof(g.base->digest));
 		r = bwl_grace(p, e);
 		if (!r) {
 			if (!bwl_gen_touch(&g, 0, 0))
