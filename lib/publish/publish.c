@@ -60,6 +60,26 @@ static void keep_revoked_all(struct bwl_pins *p, uint32_t slot)
 	bwl_gen_close(&g);
 }
 
+/*
+ * Peers that leave although `grant` has lifted their revocation: it must not come back with them.
+ * from: a policy that was in force and will not return, so that a grant that only a trial has
+ * opened is not in it.
+ */
+static void forget_lifted(struct bwl_pins *p, const struct bwl_gen *from, const uint8_t *stays)
+{
+	const struct bwl_peer *body;
+	uint32_t i, was;
+
+	for (i = 1; from && i < p->schema.max_peers; i++) {
+		was = __atomic_load_n(&p->gate[i].revoked, __ATOMIC_SEQ_CST);
+		body = was && !stays[i] ? bwl_body(p, from, i) : NULL;
+		/* Not if it is revoked again meanwhile: then the number is another. */
+		if (body && !bwl_revoked_since(p, i, body->meta.grant_seq))
+			__atomic_compare_exchange_n(&p->gate[i].revoked, &was, 0, false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	}
+}
+
 static int drop(struct bwl_pins *p, uint32_t slot, struct bwl_err *e)
 {
 	keep_revoked_all(p, slot);
@@ -133,7 +153,7 @@ static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids
 			continue;
 		snprintf(before, sizeof(before), "%.31s", p->name[id[j]].name);
 		snprintf(p->name[id[j]].name, BWL_NAME_LEN, "%s", q->name);
-		if (*before && p->gate[id[j]].revoked && !bwl_policy_peer(pol, before))
+		if (*before && bwl_is_revoked(p, in_force, id[j]) && !bwl_policy_peer(pol, before))
 			keep_name(p, ids, before);
 		bwl_retired_take(p, q);
 		renamed = true;
@@ -266,6 +286,8 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 			     &x->b.heirs, rep, e);
 	if (r)
 		return r;
+	if (!o || (!o->confirm_ns && !o->returns))
+		forget_lifted(p, old_of(x), x->stays);
 	if (x->old.base)
 		note_rates(p, &x->old, x->old_rate);
 	heirs = x->b.heirs;
@@ -515,12 +537,16 @@ static int on_trial(struct bwl_pins *p, struct bwl_err *e)
 	return bwl_hint(e, "bwlimit-ctl policy show says what is in force");
 }
 
-/* What the policy before has, was revoked on trial, and the policy on trial has not. */
-static int keep_closed_before(struct bwl_pins *p, struct bwl_err *e)
+/*
+ * The policy before will not return. What it has, was revoked on trial, and the policy on trial has
+ * not, stays closed.
+ */
+static int settle_before(struct bwl_pins *p, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
 	struct publish x = publish_new();
 	int r = open_generations(&x, p, e);
+	uint32_t i;
 
 	if (!r)
 		r = closed_now(&x, p, &x.closed, e);
@@ -528,6 +554,11 @@ static int keep_closed_before(struct bwl_pins *p, struct bwl_err *e)
 		r = bwl_policy_read(p, &pol, e);
 	if (!r)
 		r = bwl_places_keep(p, &x.closed, pol, e);
+	x.stays = bwl_must(calloc(p->schema.max_peers, 1));
+	for (i = 1; !r && i < p->schema.max_peers; i++)
+		x.stays[i] = bwl_body_at(p, old_of(&x), i) != 0;
+	if (!r)
+		forget_lifted(p, before_of(&x), x.stays);
 	publish_done(&x);
 	return r;
 }
@@ -560,7 +591,7 @@ int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
 		r = bwl_trial_refuses(p, e);
 	if (r)
 		return r;
-	r = keep_closed_before(p, e);
+	r = settle_before(p, e);
 	if (r)
 		return r;
 	__atomic_store_n(&sched_now(p)->trial_ns, BWL_NEVER_NS, __ATOMIC_SEQ_CST);

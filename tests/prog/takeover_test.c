@@ -197,6 +197,63 @@ static void who_takes_the_place_of_the_revoked_is_revoked(void **state)
 	}
 }
 
+/* Nobody has closed it again: not by leaving it out, for good or on trial, nor by another name. */
+static void what_grant_has_lifted_does_not_come_back(void **state)
+{
+	const struct bwl_change c = { .set = BWL_SET_AUTHORISE };
+	const char *opens[] = { "lifted" },
+		   *lifted = HEAD
+		   "peers:\n" PEER("lifted", "10.1.0.1") "grant: { rate: 1gbit } }\n";
+	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND }, glass = {
+		.confirm_ns = 10 * RIG_SECOND, .opens = opens, .nopens = 1
+	};
+	struct bwl_err e = { 0 };
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		rig_teardown(NULL);
+		rig_setup(NULL);
+		rig->pins->ctl->fresh_volume = 1;
+		apply(HEAD "peers:\n" PEER("lifted", "10.1.0.1") "grant: { rate: 1gbit%s } }\n",
+		      i == 2 ? ", volume: 1gb" : "");
+		rig_advance(RIG_SECOND);
+		assert_int_equal(bwl_revoke(rig->pins, "lifted", &e), 0);
+		if (i < 3) {
+			assert_int_equal(bwl_peer_change(rig->pins, "lifted", &c, &e), 0);
+			assert_string_equal(host(TO("10.1.0.1")), "pass");
+		}
+		if (i == 1) {
+			assert_int_equal(rig_try_policy(rig, AWAY, &trial, NULL, &e), 0);
+			assert_int_equal(bwl_confirm(rig->pins, &e), 0);
+		} else {
+			rig_policy(
+				rig,
+				i == 2 ? HEAD
+					"peers:\n" PEER(
+						"b",
+						"10.1.0.1") "grant: { rate: 1gbit, volume: 1gb } }\n"
+				       : AWAY);
+		}
+		/* What only an emergency opens, and only for its time, is not lifted. */
+		if (i == 3) {
+			assert_int_equal(rig_try_policy(rig, lifted, &glass, NULL, &e), 0);
+			rig_advance(RIG_SECOND);
+			assert_string_equal(host(TO("10.1.0.1")), "pass");
+			assert_int_equal(bwl_rollback(rig->pins, &e), 0);
+			rig_policy(rig, AWAY);
+		}
+		rig_policy(rig, lifted);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(TO("10.1.0.1")), i < 3 ? "pass" : "revoked");
+		assert_int_equal(bwl_revoke(rig->pins, "lifted", &e), 0);
+		rig_policy(rig, AWAY);
+		rig_policy(rig, lifted);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(TO("10.1.0.1")), "revoked");
+	}
+}
+
 #define ALPHA(addresses) PEER("alpha", addresses) "grant: { rate: 1gbit } }\n"
 #define BETA(addresses) PEER("beta", addresses) "grant: { rate: 1gbit } }\n"
 #define ONE "10.1.0.0/24, 'fd00:1::/64'"
@@ -445,6 +502,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_volume_that_comes_later_starts_spent_as_well,
 						setup_unknown, rig_teardown),
 		RIG_TEST(more_volume_is_on_top_of_what_is_spent),
+		RIG_TEST(what_grant_has_lifted_does_not_come_back),
 	};
 
 	return cmocka_run_group_tests_name("heirs", tests, NULL, NULL);
