@@ -112,6 +112,77 @@ static void maps_of_layout_2_are_only_told_apart(void **state)
 	bwlimit_test__destroy(s);
 }
 
+#define ON_TRIAL                                                                                   \
+	PORTS                                                                                      \
+	"heartbeat: none\npeers:\n"                                                                \
+	"  - { name: b, addresses: [10.1.0.2], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n"
+#define TO_A "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp"
+#define TO_B "eth ip4 src=10.0.7.2 dst=10.1.0.2 udp"
+
+/* Takes over the maps with a policy on trial, after this time. */
+static struct bwl_pins *taken_over_with_a_trial(bool first, uint64_t after_ns, bool old)
+{
+	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
+	struct bwl_err e = { 0 };
+	struct bwl_relayout x;
+	struct bwlimit_test *s;
+	struct bwl_pins *p;
+
+	rig_teardown(NULL);
+	rig_setup(NULL);
+	if (!first)
+		begin();
+	assert_int_equal(rig_try_policy(rig, ON_TRIAL, &trial, NULL, &e), 0);
+	if (old)
+		become_layout_1();
+	look(&x);
+	s = load_on(&x);
+	rig_advance(after_ns);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
+	assert_int_equal(bwl_pins_open(rig->dir, true, &p, NULL), 0);
+	bwl_relayout_release(&x, p, BWL_RUN);
+	bwl_relayout_end(&x);
+	bwlimit_test__destroy(s);
+	return p;
+}
+
+/* Up to layout 7 the policy before was in force by itself from the end of a trial on. */
+static void a_trial_that_had_ended_in_layout_7_has_ended(void **state)
+{
+	struct bwl_pins *p;
+
+	(void)state;
+	p = taken_over_with_a_trial(false, 10 * RIG_SECOND, true);
+	assert_int_equal(bwl_trial_ns(p), 0);
+	assert_string_equal(host(TO_A), "pass");
+	assert_string_equal(host(TO_B), "no-peer");
+	bwl_pins_close(p);
+
+	p = taken_over_with_a_trial(true, 10 * RIG_SECOND, true);
+	assert_int_equal(bwl_trial_ns(p), 0);
+	assert_int_equal(bwl_active_slot(p), BWL_NO_SLOT);
+	assert_string_equal(host(TO_B), "no-policy");
+	bwl_pins_close(p);
+
+	/* one that goes on ends by itself, and then waits for its way back, as any does now */
+	p = taken_over_with_a_trial(false, 10 * RIG_SECOND - 1, true);
+	assert_int_not_equal(bwl_trial_ns(p), 0);
+	assert_string_equal(host(TO_A), "no-peer");
+	assert_string_equal(host(TO_B), "pass");
+	rig_advance(1);
+	assert_string_equal(host(TO_B), "expired");
+	assert_true(bwl_is_trial_over(p, rig_now()));
+	bwl_pins_close(p);
+
+	/* so does one that this version had begun */
+	p = taken_over_with_a_trial(false, 10 * RIG_SECOND, false);
+	assert_true(bwl_is_trial_over(p, rig_now()));
+	assert_string_equal(host(TO_A), "no-peer");
+	assert_string_equal(host(TO_B), "expired");
+	bwl_pins_close(p);
+}
+
 static void gone(enum bwl_pin pin)
 {
 	char path[300];
@@ -422,6 +493,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(maps_of_layout_1_are_taken_over),
 		RIG_TEST(maps_of_layout_2_are_only_told_apart),
+		RIG_TEST(a_trial_that_had_ended_in_layout_7_has_ended),
 		RIG_TEST(maps_that_are_new_come_under_traffic_and_empty),
 		RIG_TEST(what_was_killed_is_gone_on_with),
 		RIG_TEST(killed_anywhere_it_is_closed_and_goes_on),
