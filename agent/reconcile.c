@@ -26,9 +26,8 @@ struct reconcile {
 	struct accept accept;
 	sd_event_source *timer, *news; /* NULL: --once; news: or a source without notifications */
 	char told[1400];
-	uint64_t waits_ns; /* the end of the trial that the desired policy was last said to wait for
-			    */
-	uint64_t busy_ns; /* since when a look waits for another writer; 0: none waits */
+	uint64_t waits_ns; /* end of the trial of which it was said that the desired policy waits */
+	uint64_t busy_ns;  /* since when a look waits for another writer; 0: none waits */
 	/* The policy as it was last read back, and the numbers that every edit changes. */
 	struct bwl_policy *seen;
 	uint8_t seen_digest[32];
