@@ -268,14 +268,6 @@ static void tell_changed(const struct reconcile *r)
 		  "the policy's maps were changed by something other than bwlimit's tools");
 }
 
-/* What was in force is not a widening, whatever the maps now say. */
-static int put_back(struct reconcile *r, struct bwl_policy *was, struct bwl_err *e)
-{
-	static const struct bwl_publish_opts as_it_was = { .allowed = true };
-
-	return put_in_force(r, was, "the maps were repaired", &as_it_was, e);
-}
-
 static int read_digest(const struct reconcile *r, uint32_t slot, struct bwl_policy **ret,
 		       uint8_t digest[32], struct bwl_err *e)
 {
@@ -307,7 +299,8 @@ static void notice_edits(struct reconcile *r)
 	forget(r);
 }
 
-/* Nobody edits it during the trial. What it was is put in force when it returns (go_back()). */
+/* Nobody edits it during the trial. What it was is put in force when it has returned (go_back()).
+ */
 static int check_before(struct reconcile *r, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *now = NULL;
@@ -332,6 +325,9 @@ static int check_before(struct reconcile *r, struct bwl_err *e)
  */
 static int repair(struct reconcile *r, struct bwl_err *e)
 {
+	/* What was in force is not a widening, whatever the maps now say. */
+	static const struct bwl_publish_opts as_it_was = { .allowed = true };
+
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *now = NULL;
 	uint8_t digest[32];
 	int err;
@@ -349,7 +345,7 @@ static int repair(struct reconcile *r, struct bwl_err *e)
 	if (r->seen && memcmp(digest, r->seen_digest, sizeof(digest))) {
 		tell_changed(r);
 		if (!bwl_trial_ns(r->a->pins)) {
-			err = put_back(r, r->seen, e);
+			err = put_in_force(r, r->seen, "the maps were repaired", &as_it_was, e);
 			if (!err)
 				forget(r);
 			return err;
@@ -427,9 +423,11 @@ static void go_back(struct reconcile *r)
 		  "the policy on trial was not confirmed in time: %s", bwl_way_back_words(way));
 	if (!r->before_told)
 		return;
-	bwl_pins_close(bwl_take_ptr(&p)); /* for who puts it in force */
-	if (put_back(r, r->before, &e))
-		tell_err(r, LOG_ERR, &e);
+	/* repair() finds that it is not what it was, as often as it takes */
+	forget(r);
+	r->seen = bwl_take_ptr(&r->before);
+	memcpy(r->seen_digest, r->before_digest, sizeof(r->seen_digest));
+	note_numbers(r);
 }
 
 /* A trial is left to the user who began it. What waits for its end is said once. */
