@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include "fleet/http/visitor.h"
 
 #define GUESTS_MOST 256
 #define GUESTS_ROOM (GUESTS_MOST + 64) /* including connections that are being closed */
@@ -24,13 +25,12 @@
 enum guest_does { GUEST_FREE, GUEST_ASKS, GUEST_IS_ANSWERED, GUEST_STREAMS, GUEST_GOES };
 
 struct guest {
+	struct bwl_visitor who; /* since_ns: since when it does that */
 	enum guest_does does;
 	int fd;
-	uint8_t address[16];
-	bool known;               /* its certificate is allowed */
-	uint64_t since_ns, by_ns; /* by_ns: its deadline; UINT64_MAX: none */
-	void *session;            /* for tls.c; NULL: none */
-	struct bwl_tls *began;    /* the certificates it began with; it holds a reference */
+	uint64_t by_ns;        /* its deadline; UINT64_MAX: none */
+	void *session;         /* for tls.c; NULL: none */
+	struct bwl_tls *began; /* the certificates it began with; it holds a reference */
 };
 struct guests {
 	bool strangers; /* a certificate is asked for: who has shown none displaces no others */

@@ -36,7 +36,7 @@ static int verify(gnutls_session_t session)
 
 	if (!x || judge(w, x))
 		return GNUTLS_E_CERTIFICATE_ERROR;
-	x->known = true;
+	x->who.known = true;
 	return 0;
 }
 

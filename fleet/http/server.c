@@ -14,17 +14,18 @@
 #include "bwl/doc.h"
 #include "listen.h"
 #include "server.h"
+#include "visitor.h"
 
 #define SECOND 1000000000ULL
 #define LOOK_MS 500 /* how much too late a slow client may be disconnected */
 
 /* A connection, and the time by which it must have made progress. */
 struct guest {
+	struct bwl_visitor who;
 	int fd; /* -1: free */
 	gnutls_session_t session;
 	struct bwl_tls *began; /* the certificates it began with; it holds a reference */
 	uint64_t by_ns;
-	struct bwl_https *server;
 };
 
 struct bwl_https {
@@ -32,6 +33,7 @@ struct bwl_https {
 	struct MHD_Daemon *daemon;
 	pthread_t thread;
 	bool runs;
+	bool again; /* a place is free: libmicrohttpd looks at who waits only when it runs next */
 	int stop, news;      /* eventfds */
 	struct bwl_tls *tls; /* the newest; only the serving thread uses it, and guests' */
 	pthread_mutex_t lock;
@@ -74,8 +76,15 @@ static gnutls_session_t session_of(struct MHD_Connection *conn)
 
 static void give_time(struct guest *g, unsigned s)
 {
-	if (g)
+	if (g && g->who.here)
 		g->by_ns = bwl_now_ns() + s * SECOND;
+}
+
+static void hang_up(struct guest *g)
+{
+	shutdown(g->fd, SHUT_RDWR);
+	g->who.here = false;
+	g->by_ns = UINT64_MAX;
 }
 
 /* By the newest certificates, whichever the connection began with. */
@@ -90,21 +99,27 @@ static int judge(const struct bwl_https *s, const struct guest *g, char name[sta
  */
 static int verify(gnutls_session_t session)
 {
-	const struct bwl_https *s = gnutls_db_get_ptr(session);
+	struct bwl_https *s = gnutls_db_get_ptr(session);
 	char name[BWL_WHO_NAME];
 
-	for (unsigned i = 0; i < s->nguests; i++)
-		if (s->guest[i].fd >= 0 && s->guest[i].session == session &&
-		    !judge(s, &s->guest[i], name))
-			return 0;
+	for (unsigned i = 0; i < s->nguests; i++) {
+		struct guest *g = &s->guest[i];
+
+		if (g->fd < 0 || g->session != session || judge(s, g, name))
+			continue;
+		g->who.known = true;
+		return 0;
+	}
 	return GNUTLS_E_CERTIFICATE_ERROR;
 }
 
 static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 			  enum MHD_ConnectionNotificationCode what)
 {
+	const size_t size = sizeof(struct guest);
 	struct bwl_https *s = arg;
 	struct guest *g = *ctx;
+	const union MHD_ConnectionInfo *from;
 	int fd;
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
@@ -112,6 +127,7 @@ static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 			bwl_tls_drop(g->began);
 			*g = (struct guest){ .fd = -1 };
 		}
+		s->again = true;
 		return;
 	}
 	fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
@@ -120,8 +136,10 @@ static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 			g = &s->guest[i];
 	gnutls_db_set_ptr(session_of(conn), s);
 	gnutls_session_set_verify_function(session_of(conn), verify);
+	from = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	if (g) {
-		*g = (struct guest){ .fd = fd,
+		*g = (struct guest){ .who = bwl_visitor_new(from->client_addr, false, bwl_now_ns()),
+				     .fd = fd,
 				     .session = session_of(conn),
 				     .began = bwl_tls_hold(s->tls) };
 		bwl_tls_begin(g->began, g->session);
@@ -129,6 +147,8 @@ static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 		shutdown(fd, SHUT_RDWR);
 	*ctx = g;
 	give_time(g, BWL_HTTPS_HEAD_S);
+	if (bwl_strangers(s->guest, size, s->nguests) > s->nguests / 2)
+		hang_up(bwl_stranger_to_go(s->guest, size, s->nguests));
 }
 
 static void on_end(void *arg, struct MHD_Connection *conn, void **ctx,
@@ -222,10 +242,8 @@ static void hang_up_on_slow_ones(struct bwl_https *s)
 	for (unsigned i = 0; i < s->nguests; i++) {
 		struct guest *g = &s->guest[i];
 
-		if (g->fd >= 0 && now_ns > g->by_ns) {
-			shutdown(g->fd, SHUT_RDWR);
-			g->by_ns = UINT64_MAX;
-		}
+		if (g->who.here && now_ns > g->by_ns)
+			hang_up(g);
 	}
 }
 
@@ -248,8 +266,8 @@ static void take_news(struct bwl_https *s)
 		/*
 		 * A client that has not presented a certificate yet will be judged by the new list.
 		 */
-		if (g->fd >= 0 && bwl_tls_has_shown(g->session) && judge(s, g, name))
-			shutdown(g->fd, SHUT_RDWR);
+		if (g->who.here && bwl_tls_has_shown(g->session) && judge(s, g, name))
+			hang_up(g);
 	}
 }
 
@@ -266,6 +284,9 @@ static void *run(void *arg)
 
 		if (MHD_get_timeout(s->daemon, &ms) != MHD_YES || ms > LOOK_MS)
 			ms = LOOK_MS;
+		if (s->again)
+			ms = 0;
+		s->again = false;
 		poll(p, 3, (int)ms);
 		if (p[2].revents)
 			take_news(s);

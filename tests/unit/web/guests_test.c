@@ -100,7 +100,7 @@ static void who_has_shown_no_certificate_displaces_only_others_of_these(void **s
 	g.strangers = true;
 	for (unsigned i = 0; i < GUESTS_MOST - GUESTS_UNKNOWN; i++) { /* idle, and long since */
 		known[i] = come(1000 + i, 1 + i);
-		known[i]->known = true;
+		known[i]->who.known = true;
 	}
 	other = come(3, 1000);
 	for (unsigned i = 0; i < 10 * GUESTS_MOST; i++) {
