@@ -25,10 +25,9 @@
  */
 #define LONGER(window) PEER("longer", 5, "6400b per " window)
 #define FIRST HEAD PEER("kind", 1, "6400b") NAME PEER("again", 4, "6400b") LONGER("1h")
-#define BEFORE                                                                                                              \
-	HEAD PEER("kind", 1, "6400b") NAME                                                                                  \
-		"  - { name: again, addresses: [10.1.0.4], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n" LONGER( \
-			"1h")
+#define NO_VOLUME                                                                                  \
+	"  - { name: again, addresses: [10.1.0.4], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n"
+#define BEFORE HEAD PEER("kind", 1, "6400b") NAME NO_VOLUME LONGER("1h")
 #define NEXT                                                                                       \
 	HEAD PEER("kind", 1, "6400b per 1h") PEER("new", 2, "6400b") PEER("other", 3, "6400b")     \
 		PEER("name", 6, "6400b") PEER("again", 4, "6400b") LONGER("1d")

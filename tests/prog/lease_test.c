@@ -218,10 +218,9 @@ static void a_renewal_ends_no_clamp(void **s)
 	assert_string_equal(host(FRAME), "pass");
 }
 
-#define PEER_OF(words, grant)                                                                                 \
-	PORTS words                                                                                           \
-		"peers:\n  - { name: d1, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { " grant \
-		" } }\n"
+#define TO_D1                                                                                      \
+	"peers:\n  - { name: d1, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { "
+#define PEER_OF(words, grant) PORTS words TO_D1 grant " } }\n"
 
 /* Whatever it says: a clamp ends by `heartbeat --lift`. */
 static void no_policy_ends_a_clamp(void **s)
