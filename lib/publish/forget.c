@@ -107,3 +107,18 @@ int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, const struct 
 	free(u.used);
 	return 0;
 }
+
+void bwl_forget_lifted(struct bwl_pins *p, const struct bwl_gen *from, const uint8_t *stays)
+{
+	const struct bwl_peer *body;
+	uint32_t i, was;
+
+	for (i = 1; from && i < p->schema.max_peers; i++) {
+		was = __atomic_load_n(&p->gate[i].revoked, __ATOMIC_SEQ_CST);
+		body = was && !stays[i] ? bwl_body(p, from, i) : NULL;
+		/* Not if it is revoked again meanwhile: then the number is another. */
+		if (body && !bwl_revoked_since(p, i, body->meta.grant_seq))
+			__atomic_compare_exchange_n(&p->gate[i].revoked, &was, 0, false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	}
+}

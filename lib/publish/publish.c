@@ -20,83 +20,9 @@
 #include "closed_prefixes.h"
 #include <bwl/heartbeat.h>
 #include <bwl/next_hops.h>
-#include <bwl/trial.h>
 #include "forget.h"
+#include "in_force.h"
 #include "silence.h"
-
-/* Written in full before it is made active; packets read the index once. */
-static void switch_to(struct bwl_pins *p, struct bwl_sched s)
-{
-	struct bwl_ctl *c = p->ctl;
-	uint32_t next = (c->active + 1) % BWL_SCHEDS;
-
-	c->sched[next] = s;
-	__atomic_store_n(&c->active, next, __ATOMIC_SEQ_CST);
-}
-
-static struct bwl_sched *sched_now(struct bwl_pins *p)
-{
-	return &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
-}
-
-/*
- * Before a generation is dropped: what `revoke --all` ended there stays ended, even for peers that
- * are not in the policy in force. A generation that can no longer be opened was marked when its
- * removal began.
- */
-static void keep_revoked_all(struct bwl_pins *p, uint32_t slot)
-{
-	uint32_t all = __atomic_load_n(&p->ctl->revoked_all, __ATOMIC_SEQ_CST), i;
-	const struct bwl_peer *body;
-	struct bwl_gen g;
-
-	if (!all || bwl_gen_open(p, slot, &g, NULL))
-		return;
-	for (i = 1; i < p->schema.max_peers; i++) {
-		body = bwl_body(p, &g, i);
-		if (body && bwl_is_revoked_by(body->meta.grant_seq, all))
-			bwl_revoked_raise(&p->gate[i].revoked, all);
-	}
-	bwl_gen_close(&g);
-}
-
-/*
- * Peers that leave although `grant` has lifted their revocation: it must not come back with them.
- * from: a policy that was in force and will not return, so that a grant that only a trial has
- * opened is not in it.
- */
-static void forget_lifted(struct bwl_pins *p, const struct bwl_gen *from, const uint8_t *stays)
-{
-	const struct bwl_peer *body;
-	uint32_t i, was;
-
-	for (i = 1; from && i < p->schema.max_peers; i++) {
-		was = __atomic_load_n(&p->gate[i].revoked, __ATOMIC_SEQ_CST);
-		body = was && !stays[i] ? bwl_body(p, from, i) : NULL;
-		/* Not if it is revoked again meanwhile: then the number is another. */
-		if (body && !bwl_revoked_since(p, i, body->meta.grant_seq))
-			__atomic_compare_exchange_n(&p->gate[i].revoked, &was, 0, false,
-						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-	}
-}
-
-static int drop(struct bwl_pins *p, uint32_t slot, struct bwl_err *e)
-{
-	keep_revoked_all(p, slot);
-	return bwl_gen_drop(p, slot, e);
-}
-
-/* Clears what an interrupted writer left. */
-static int settle(struct bwl_pins *p, struct bwl_err *e)
-{
-	int r = bwl_held_settle(p, e);
-	uint32_t s;
-
-	for (s = 0; !r && s < BWL_GENERATIONS; s++)
-		if (s != bwl_active_slot(p) && s != bwl_slot_before(p))
-			r = drop(p, s, e);
-	return r;
-}
 
 static void note_rate(const struct bwl_limit *l, uint32_t state, void *arg)
 {
@@ -165,7 +91,7 @@ static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids
 
 struct publish {
 	struct bwl_ids ids;
-	struct bwl_gen old, before; /* in force; kept for the end of a trial */
+	struct bwl_gens gens;
 	struct bwl_build b;
 	uint32_t *id;
 	uint8_t *stays, *known;
@@ -173,8 +99,7 @@ struct publish {
 	struct bwl_pfxset closed; /* closed prefixes */
 	struct bwl_fixed_hop *hop;
 	size_t nhops;
-	bool old_fixes;   /* the policy in force has permanent next hops, too */
-	bool overwritten; /* the slot of `before` now has the new policy's bodies */
+	bool old_fixes; /* the policy in force has permanent next hops, too */
 };
 
 static struct publish publish_new(void)
@@ -195,36 +120,11 @@ static void publish_done(struct publish *x)
 	bwl_pfxset_free(&x->closed);
 	free(x->hop);
 	bwl_gen_close(&x->b.gen);
-	if (x->old.base)
-		bwl_gen_close(&x->old);
-	if (x->before.base)
-		bwl_gen_close(&x->before);
+	bwl_gens_close(&x->gens);
 	free(x->id);
 	free(x->stays);
 	free(x->known);
 	free(x->old_rate);
-}
-
-static const struct bwl_gen *old_of(const struct publish *x)
-{
-	return x->old.base ? &x->old : NULL;
-}
-
-static const struct bwl_gen *before_of(const struct publish *x)
-{
-	return x->before.base ? &x->before : NULL;
-}
-
-static int open_generations(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
-{
-	uint32_t slot = bwl_active_slot(p), before = bwl_slot_before(p);
-	int r = 0;
-
-	if (slot != BWL_NO_SLOT)
-		r = bwl_gen_open(p, slot, &x->old, e);
-	if (!r && before != BWL_NO_SLOT)
-		r = bwl_gen_open(p, before, &x->before, e);
-	return r;
 }
 
 /* The account of a volume that the policy before has is known, although it was not in force. */
@@ -233,16 +133,6 @@ static void note_known(const struct bwl_limit *l, uint32_t state, void *arg)
 	uint8_t *known = arg;
 
 	known[state] |= l->volume.spendable_bytes != BWL_VOLUME_NONE;
-}
-
-/* Also what was revoked on trial, and only the policy before has. */
-static int closed_now(const struct publish *x, struct bwl_pins *p, struct bwl_pfxset *ret,
-		      struct bwl_err *e)
-{
-	int r = bwl_places_closed(p, old_of(x), ret, e);
-
-	return r || !x->before.base || x->overwritten ? r
-						      : bwl_places_closed(p, &x->before, ret, e);
 }
 
 static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol,
@@ -256,11 +146,11 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	bool *taken;
 	int r;
 
-	r = open_generations(x, p, e);
+	r = bwl_gens_open(&x->gens, p, e);
 	if (!r)
 		r = bwl_ids_open(p, &x->ids, e);
 	if (!r)
-		r = bwl_sweep(&x->ids, old_of(x), before_of(x), &swept, e);
+		r = bwl_sweep(&x->ids, bwl_gen_old(&x->gens), bwl_gen_before(&x->gens), &swept, e);
 	if (!r && swept) { /* the index must be built again */
 		bwl_ids_close(&x->ids);
 		r = bwl_ids_open(p, &x->ids, e);
@@ -268,7 +158,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	if (r)
 		return r;
 	bwl_names_note_all(p); /* every name is in the index now, so a missing one is new */
-	r = bwl_retired_prune(p, old_of(x), e);
+	r = bwl_retired_prune(p, bwl_gen_old(&x->gens), e);
 	if (r)
 		return r;
 	x->id = calloc(pol->npeers + 1, sizeof(*x->id));
@@ -277,21 +167,21 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	x->old_rate = calloc(x->ids.nstates, sizeof(*x->old_rate));
 	if (!x->id || !x->stays || !x->known || !x->old_rate)
 		return bwl_fail(e, ENOMEM, "out of memory for %zu peers", pol->npeers);
-	if (before_of(x))
-		bwl_limit_each(p, &x->before, note_known, x->known);
-	r = closed_now(x, p, &x->closed, e);
+	if (bwl_gen_before(&x->gens))
+		bwl_limit_each(p, &x->gens.before, note_known, x->known);
+	r = bwl_gens_closed(&x->gens, p, &x->closed, e);
 	if (r)
 		return r;
-	r = bwl_heirs_assign(&x->ids, pol, old_of(x), o && o->confirm_ns, x->id, x->stays,
-			     &x->b.heirs, rep, e);
+	r = bwl_heirs_assign(&x->ids, pol, bwl_gen_old(&x->gens), o && o->confirm_ns, x->id,
+			     x->stays, &x->b.heirs, rep, e);
 	if (r)
 		return r;
 	if (!o || (!o->confirm_ns && !o->returns))
-		forget_lifted(p, old_of(x), x->stays);
-	if (x->old.base)
-		note_rates(p, &x->old, x->old_rate);
+		bwl_forget_lifted(p, bwl_gen_old(&x->gens), x->stays);
+	if (x->gens.old.base)
+		note_rates(p, &x->gens.old, x->old_rate);
 	heirs = x->b.heirs;
-	taken = bwl_places_taken(p, old_of(x), &x->closed, pol);
+	taken = bwl_places_taken(p, bwl_gen_old(&x->gens), &x->closed, pol);
 	x->b = (struct bwl_build){
 		.gen = x->b.gen,
 		.heirs = heirs,
@@ -299,8 +189,8 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		.p = p,
 		.pol = pol,
 		.ids = &x->ids,
-		.old = old_of(x),
-		.returns = o && o->returns ? before_of(x) : NULL,
+		.old = bwl_gen_old(&x->gens),
+		.returns = o && o->returns ? bwl_gen_before(&x->gens) : NULL,
 		.old_rate = x->old_rate,
 		.id = x->id,
 		.rep = rep,
@@ -324,9 +214,9 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		return r;
 	rep->exhausted = x->b.carryover.unknown;
 	x->nhops = bwl_next_hops(p, &x->b.gen, &x->hop);
-	if (!x->old.base)
+	if (!x->gens.old.base)
 		return 0;
-	x->old_fixes = bwl_next_hops(p, &x->old, &old_hop);
+	x->old_fixes = bwl_next_hops(p, &x->gens.old, &old_hop);
 	free(old_hop);
 	return 0;
 }
@@ -334,7 +224,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 /* A peer that takes over a revoked peer's prefixes is revoked. */
 static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
 {
-	const struct bwl_gen *old = old_of(x);
+	const struct bwl_gen *old = bwl_gen_old(&x->gens);
 	size_t i;
 
 	for (i = 0; i < x->b.heirs.n; i++) {
@@ -353,7 +243,7 @@ static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
  */
 static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
 {
-	const struct bwl_gen *old = old_of(x);
+	const struct bwl_gen *old = bwl_gen_old(&x->gens);
 	struct bwl_pfxset closed = { 0 };
 	bool *taken = NULL;
 	size_t i;
@@ -361,7 +251,7 @@ static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err 
 
 	if (__atomic_load_n(&p->ctl->seq, __ATOMIC_SEQ_CST) == x->b.seq)
 		return 0;
-	r = closed_now(x, p, &closed, e);
+	r = bwl_gens_closed(&x->gens, p, &closed, e);
 	if (!r)
 		taken = bwl_places_taken(p, old, &closed, x->b.pol);
 	if (!r && !taken)
@@ -399,18 +289,11 @@ static void settle_next_hops(struct bwl_pins *p)
 	free(list);
 }
 
-/* The slot of the policy before is about to be written. Killed from here on: no way back. */
-static void forget_before(struct bwl_pins *p)
-{
-	if (bwl_slot_before(p) != BWL_NO_SLOT)
-		__atomic_store_n(&sched_now(p)->before, BWL_LOST_SLOT, __ATOMIC_SEQ_CST);
-}
-
 /* From here on packets may use it. */
 static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
 		  struct bwl_err *e)
 {
-	uint32_t slot = x->b.gen.slot, old = x->old.base ? x->old.slot : BWL_NO_SLOT, i;
+	uint32_t slot = x->b.gen.slot, old = x->gens.old.base ? x->gens.old.slot : BWL_NO_SLOT, i;
 	struct bwl_sched next = { .slot = slot, .before = BWL_NO_SLOT, .trial_ns = BWL_NEVER_NS };
 	const struct bwl_gen *before = NULL;
 	int r;
@@ -428,8 +311,8 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 		settle_next_hops(p);
 		return r;
 	}
-	forget_before(p);
-	x->overwritten = true;
+	bwl_forget_before(p);
+	x->gens.overwritten = true;
 	for (i = 1; i < p->schema.max_peers; i++)
 		*bwl_body_of(&p->gate[i], slot) = 0;
 	for (i = 0; i < x->b.pol->npeers; i++)
@@ -442,7 +325,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (o && o->confirm_ns) {
 		next.before = old;
 		next.trial_ns = bwl_now_ns() + o->confirm_ns;
-		before = old_of(x);
+		before = bwl_gen_old(&x->gens);
 	}
 	if (o && o->breaks_glass)
 		bwl_enrolled_set(p, BWL_GLASS_BROKEN);
@@ -457,7 +340,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 		settle_next_hops(p);
 		return r;
 	}
-	switch_to(p, next);
+	bwl_put_in_force(p, next);
 	__atomic_add_fetch(&p->ctl->generation, 1, __ATOMIC_SEQ_CST);
 	bwl_silence_within(p, x->b.gen.base->heartbeat_ns, x->b.gen.base->lease_ns);
 	bwl_silence_keep(p, &x->b.gen);
@@ -474,7 +357,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (x->nhops || x->old_fixes)
 		settle_next_hops(p);
 	if (!before && old != BWL_NO_SLOT)
-		r = drop(p, old, e);
+		r = bwl_drop_unused(p, old, e);
 	return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, before, e);
 }
 
@@ -492,7 +375,7 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 		return r;
 	r = o && o->returns ? 0 : bwl_trial_refuses(p, e);
 	if (!r)
-		r = settle(p, e);
+		r = bwl_settle_unused(p, e);
 	if (!r)
 		r = bwl_gate_ask(p, pol, o, e);
 	if (!r && !(o && o->returns)) /* the way back must stay open: bwl_silence_keep() */
@@ -500,173 +383,17 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 	if (!r)
 		r = prepare(&x, p, pol, o, &rep, e);
 	if (!r) {
-		waived = o && o->returns ? NULL : bwl_silence_waived(p, old_of(&x), pol);
+		waived = o && o->returns ? NULL : bwl_silence_waived(p, bwl_gen_old(&x.gens), pol);
 		r = commit(&x, p, o, e);
 	}
 	if (!r && waived)
 		bwl_warn("%s", waived);
 	if (!r && ret) {
-		rep.map_bytes = bwl_gen_bytes(&x.b.gen) + (x.old.base ? bwl_gen_bytes(&x.old) : 0);
+		rep.map_bytes = bwl_gen_bytes(&x.b.gen) +
+				(x.gens.old.base ? bwl_gen_bytes(&x.gens.old) : 0);
 		rep.seconds = (double)(bwl_now_ns() - begin) / 1e9;
 		*ret = rep;
 	}
 	publish_done(&x);
 	return r;
-}
-
-int bwl_trial_refuses(const struct bwl_pins *p, struct bwl_err *e)
-{
-	uint64_t now = bwl_now_ns();
-	int r = bwl_trial_wait(bwl_pending_ns(p, now), now, e);
-
-	if (r || !bwl_is_trial_over(p, now))
-		return r;
-	bwl_fail(
-		e, EBUSY,
-		"a policy was not confirmed in time, and the one before is not in force again yet");
-	return bwl_hint(
-		e, "a running bwlimitd does it within a second; or bwlimit-ctl policy rollback");
-}
-
-/* With the lock held. */
-static int on_trial(struct bwl_pins *p, struct bwl_err *e)
-{
-	if (bwl_trial_ns(p))
-		return 0;
-	bwl_fail(e, ENOENT, "no policy is waiting to be confirmed");
-	return bwl_hint(e, "bwlimit-ctl policy show says what is in force");
-}
-
-/*
- * The policy before will not return. What it has, was revoked on trial, and the policy on trial has
- * not, stays closed.
- */
-static int settle_before(struct bwl_pins *p, struct bwl_err *e)
-{
-	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
-	struct publish x = publish_new();
-	int r = open_generations(&x, p, e);
-	uint32_t i;
-
-	if (!r)
-		r = closed_now(&x, p, &x.closed, e);
-	if (!r)
-		r = bwl_policy_read(p, &pol, e);
-	if (!r)
-		r = bwl_places_keep(p, &x.closed, pol, e);
-	x.stays = bwl_must(calloc(p->schema.max_peers, 1));
-	for (i = 1; !r && i < p->schema.max_peers; i++)
-		x.stays[i] = bwl_body_at(p, old_of(&x), i) != 0;
-	if (!r)
-		forget_lifted(p, before_of(&x), x.stays);
-	publish_done(&x);
-	return r;
-}
-
-/* Names that only the policy before had, and that owe nothing: nobody has them any more. */
-static int forget_names(struct bwl_pins *p, struct bwl_err *e)
-{
-	struct publish x = publish_new();
-	bool swept;
-	int r = open_generations(&x, p, e);
-
-	if (!r)
-		r = bwl_ids_open(p, &x.ids, e);
-	if (!r)
-		r = bwl_sweep(&x.ids, old_of(&x), NULL, &swept, e);
-	publish_done(&x);
-	return r;
-}
-
-int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
-{
-	int r;
-
-	if (bwl_only_tightens(p))
-		return bwl_gate_refuse(e, "the policy on trial would stay");
-	r = bwl_pins_lock(p, e);
-	if (!r)
-		r = on_trial(p, e);
-	if (!r && bwl_is_trial_over(p, bwl_now_ns()))
-		r = bwl_trial_refuses(p, e);
-	if (r)
-		return r;
-	r = settle_before(p, e);
-	if (r)
-		return r;
-	__atomic_store_n(&sched_now(p)->trial_ns, BWL_NEVER_NS, __ATOMIC_SEQ_CST);
-	r = settle(p, e);
-	return r ? r : forget_names(p, e);
-}
-
-/* Every peer leaves: its prefixes keep what it has spent, and that it is revoked. */
-static int all_leave(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
-{
-	BWL_AUTO(bwl_policy_free) struct bwl_policy *none = bwl_policy_new();
-	struct bwl_publish_report rep = { 0 };
-	int r = open_generations(x, p, e);
-
-	if (!r)
-		r = bwl_ids_open(p, &x->ids, e);
-	if (r)
-		return r;
-	x->id = bwl_must(calloc(1, sizeof(*x->id)));
-	x->stays = bwl_must(calloc(p->schema.max_peers, 1));
-	r = bwl_heirs_assign(&x->ids, none, old_of(x), false, x->id, x->stays, &x->b.heirs, &rep,
-			     e);
-	if (!r)
-		r = bwl_places_closed(p, old_of(x), &x->closed, e);
-	return r ? r : bwl_places_keep(p, &x->closed, none, e);
-}
-
-/* The policy on trial was the first one: again none is in force. */
-static int return_to_none(struct bwl_pins *p, struct bwl_err *e)
-{
-	struct publish x = publish_new();
-	int r = all_leave(&x, p, e);
-
-	publish_done(&x);
-	if (r)
-		return r;
-	switch_to(p, (struct bwl_sched){ BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS });
-	bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
-	r = bwl_grace(p, e);
-	return r ? r : settle(p, e);
-}
-
-enum bwl_way_back bwl_way_back(const struct bwl_pins *p)
-{
-	return bwl_slot_before(p) != BWL_NO_SLOT ? BWL_BACK_TO_POLICY
-	       : bwl_is_before_lost(p)           ? BWL_BACK_IS_LOST
-						 : BWL_BACK_TO_NONE;
-}
-
-const char *bwl_way_back_words(enum bwl_way_back way)
-{
-	switch (way) {
-	case BWL_BACK_TO_POLICY:
-		return "the policy before is in force again";
-	case BWL_BACK_TO_NONE:
-		return "again no policy is in force, as before it";
-	case BWL_BACK_IS_LOST:
-		return "no policy is in force, and nothing passes: the policy before was lost when "
-		       "an earlier way back to it failed or was killed";
-	}
-	return NULL;
-}
-
-int bwl_rollback(struct bwl_pins *p, struct bwl_err *e)
-{
-	const struct bwl_publish_opts o = { .allowed = true, .of_maps = true, .returns = true };
-	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
-	int r = bwl_pins_lock(p, e);
-
-	if (!r)
-		r = on_trial(p, e);
-	if (r)
-		return r;
-	if (bwl_slot_before(p) == BWL_NO_SLOT)
-		return return_to_none(p, e);
-	r = bwl_policy_read_slot(p, bwl_slot_before(p), &pol, e);
-	return r ? r : bwl_publish(p, pol, &o, NULL, e);
 }

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which generation is in force, and which one is kept for the end of a trial: see in_force.h. */
+#include <bwl/publish.h>
+#include "carryover_record.h"
+#include "closed_prefixes.h"
+#include "in_force.h"
+
+void bwl_put_in_force(struct bwl_pins *p, struct bwl_sched s)
+{
+	struct bwl_ctl *c = p->ctl;
+	uint32_t next = (c->active + 1) % BWL_SCHEDS;
+
+	c->sched[next] = s;
+	__atomic_store_n(&c->active, next, __ATOMIC_SEQ_CST);
+}
+
+struct bwl_sched *bwl_in_force(struct bwl_pins *p)
+{
+	return &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
+}
+
+/*
+ * Before a generation is dropped: what `revoke --all` ended there stays ended, even for peers that
+ * are not in the policy in force. A generation that can no longer be opened was marked when its
+ * removal began.
+ */
+static void keep_revoked_all(struct bwl_pins *p, uint32_t slot)
+{
+	uint32_t all = __atomic_load_n(&p->ctl->revoked_all, __ATOMIC_SEQ_CST), i;
+	const struct bwl_peer *body;
+	struct bwl_gen g;
+
+	if (!all || bwl_gen_open(p, slot, &g, NULL))
+		return;
+	for (i = 1; i < p->schema.max_peers; i++) {
+		body = bwl_body(p, &g, i);
+		if (body && bwl_is_revoked_by(body->meta.grant_seq, all))
+			bwl_revoked_raise(&p->gate[i].revoked, all);
+	}
+	bwl_gen_close(&g);
+}
+
+int bwl_drop_unused(struct bwl_pins *p, uint32_t slot, struct bwl_err *e)
+{
+	keep_revoked_all(p, slot);
+	return bwl_gen_drop(p, slot, e);
+}
+
+int bwl_settle_unused(struct bwl_pins *p, struct bwl_err *e)
+{
+	int r = bwl_held_settle(p, e);
+	uint32_t s;
+
+	for (s = 0; !r && s < BWL_GENERATIONS; s++)
+		if (s != bwl_active_slot(p) && s != bwl_slot_before(p))
+			r = bwl_drop_unused(p, s, e);
+	return r;
+}
+
+void bwl_forget_before(struct bwl_pins *p)
+{
+	if (bwl_slot_before(p) != BWL_NO_SLOT)
+		__atomic_store_n(&bwl_in_force(p)->before, BWL_LOST_SLOT, __ATOMIC_SEQ_CST);
+}
+
+const struct bwl_gen *bwl_gen_old(const struct bwl_gens *x)
+{
+	return x->old.base ? &x->old : NULL;
+}
+
+const struct bwl_gen *bwl_gen_before(const struct bwl_gens *x)
+{
+	return x->before.base ? &x->before : NULL;
+}
+
+int bwl_gens_open(struct bwl_gens *x, struct bwl_pins *p, struct bwl_err *e)
+{
+	uint32_t slot = bwl_active_slot(p), before = bwl_slot_before(p);
+	int r = 0;
+
+	if (slot != BWL_NO_SLOT)
+		r = bwl_gen_open(p, slot, &x->old, e);
+	if (!r && before != BWL_NO_SLOT)
+		r = bwl_gen_open(p, before, &x->before, e);
+	return r;
+}
+
+void bwl_gens_close(struct bwl_gens *x)
+{
+	if (x->old.base)
+		bwl_gen_close(&x->old);
+	if (x->before.base)
+		bwl_gen_close(&x->before);
+}
+
+int bwl_gens_closed(const struct bwl_gens *x, struct bwl_pins *p, struct bwl_pfxset *ret,
+		    struct bwl_err *e)
+{
+	int r = bwl_places_closed(p, bwl_gen_old(x), ret, e);
+
+	return r || !x->before.base || x->overwritten ? r
+						      : bwl_places_closed(p, &x->before, ret, e);
+}
