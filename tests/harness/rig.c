@@ -366,6 +366,21 @@ static bool empty_all(struct bpf_object *obj)
 	return true;
 }
 
+void rig_new_programs(struct rig *rig)
+{
+	static const char *const own[] = {
+#define X(name, ...) "bwl_" #name,
+		BWL_OWN_MAPS(X)
+#undef X
+	};
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		struct bpf_map *m = bpf_object__find_map_by_name(rig->skel->obj, own[i]);
+
+		if (!m || !empty(m))
+			rig_die("cannot empty %s", own[i]);
+	}
+}
+
 /* --- */
 
 static struct bwl_schema schema_of(const char *dir, const struct rig_opts *o)

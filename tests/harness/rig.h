@@ -88,6 +88,8 @@ void rig_suspended(struct rig *rig, uint64_t ns);
 /* Called whenever the time is read; NULL: no call. */
 extern void (*rig_on_clock)(void);
 
+/* The programs are replaced by others of this layout: what they keep for themselves is new. */
+void rig_new_programs(struct rig *rig);
 /* Publishes a policy by its text; rig_policy() ends the program if it is refused. */
 void rig_policy(struct rig *rig, const char *yaml);
 int rig_try_policy(struct rig *rig, const char *yaml, const struct bwl_publish_opts *o,
