@@ -234,10 +234,12 @@ static void load(void)
 	const struct plain_rodata *r = &plain_rodata;
 
 	snprintf(dir, sizeof(dir), "/tmp/bwl-model-XXXXXX");
-	wire = mmap(NULL, 2 * MODEL_DESTS * sizeof(*wire), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-	if (wire == MAP_FAILED || !mkdtemp(dir))
-		level_fail("no memory, or no directory");
+	wire = mmap((void *)0x10000000, 2 * MODEL_DESTS * sizeof(*wire), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (wire == MAP_FAILED || (uintptr_t)wire >> 31 || !mkdtemp(dir)) {
+		fputs("no memory below 4 GiB, or no directory\n", stderr);
+		exit(1);
+	}
 	atexit(remove_dir);
 	for (unsigned d = 0; d < MODEL_DESTS; d++) {
 		build(d, false, &wire[2 * d]);
