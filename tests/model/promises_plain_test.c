@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <bwl/inner.h>
 #include "model.h"
 #include "plain.h"
 #include "tests/harness/frame.h"
@@ -222,10 +223,8 @@ static void unprotect(const volatile void *p, size_t n)
 
 static void remove_dir(void)
 {
-	char path[100];
-
-	snprintf(path, sizeof(path), "%s/inner", dir);
-	rmdir(path);
+	bwl_pins_close(pins);
+	bwl_inner_forget(dir);
 	rmdir(dir);
 }
 
