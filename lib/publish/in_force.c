@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which generation is in force, and which one is kept for the end of a trial: see in_force.h. */
+/*
+ * Which generation is in force, which one is kept for the end of a trial, and what has to wait for
+ * that end: see in_force.h.
+ */
+#include <errno.h>
 #include <bwl/publish.h>
+#include <bwl/trial.h>
 #include "carryover_record.h"
 #include "closed_prefixes.h"
 #include "in_force.h"
@@ -100,4 +105,18 @@ int bwl_gens_closed(const struct bwl_gens *x, struct bwl_pins *p, struct bwl_pfx
 
 	return r || !x->before.base || x->overwritten ? r
 						      : bwl_places_closed(p, &x->before, ret, e);
+}
+
+int bwl_trial_refuses(const struct bwl_pins *p, struct bwl_err *e)
+{
+	uint64_t now = bwl_now_ns();
+	int r = bwl_trial_wait(bwl_pending_ns(p, now), now, e);
+
+	if (r || !bwl_is_trial_over(p, now))
+		return r;
+	bwl_fail(
+		e, EBUSY,
+		"a policy was not confirmed in time, and the one before is not in force again yet");
+	return bwl_hint(
+		e, "a running bwlimitd does it within a second; or bwlimit-ctl policy rollback");
 }

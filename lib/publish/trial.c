@@ -1,30 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A policy on trial: what has to wait for its end, and its two ends. The way back is an ordinary
- * publishing of the policy before (publish.c), or of none.
+ * The two ends of a policy on trial. The way back is an ordinary publishing of the policy before
+ * (publish.c), or of none.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <bwl/cleanup.h>
-#include <bwl/trial.h>
 #include "build.h"
 #include "closed_prefixes.h"
 #include "forget.h"
 #include "in_force.h"
-
-int bwl_trial_refuses(const struct bwl_pins *p, struct bwl_err *e)
-{
-	uint64_t now = bwl_now_ns();
-	int r = bwl_trial_wait(bwl_pending_ns(p, now), now, e);
-
-	if (r || !bwl_is_trial_over(p, now))
-		return r;
-	bwl_fail(
-		e, EBUSY,
-		"a policy was not confirmed in time, and the one before is not in force again yet");
-	return bwl_hint(
-		e, "a running bwlimitd does it within a second; or bwlimit-ctl policy rollback");
-}
 
 /* With the lock held. */
 static int on_trial(struct bwl_pins *p, struct bwl_err *e)
