@@ -335,18 +335,20 @@ static __always_inline __u32 bwl_l4_least(__u8 proto)
 /*
  * Follows a chain from its first header that names a next one but is not options: a fragment, AH or
  * the like. What is behind it concerns no later stage. But whoever the packet reaches follows the
- * chain to its end, so a routing header anywhere in it would send it on to somebody else.
+ * chain to its end, so a routing header anywhere in it would send it on to somebody else. hdr_len
+ * is where the chain ends: a checksum that the kernel fills in later (deferred.h) changes nothing
+ * of it.
  */
 static __always_inline int bwl_parse_chain(struct bwl_pkt *k, void *data, void *end, __u32 off,
 					   __u32 left, __u8 next)
 {
-	__u32 stop, n;
 	const __u8 *x;
+	__u32 n;
 	int i;
 
 	/* The same, as far as the verifier can tell, wherever the chain begins. */
 	left = bwl_forget(&k->hdr_len, left);
-	stop = off = bwl_forget(&k->hdr_len, off);
+	off = bwl_forget(&k->hdr_len, off);
 	next = bwl_forget(&k->hdr_len, next);
 	k->proto = next;
 	k->l4_off = next == IPPROTO_FRAGMENT ? 0 : off;
@@ -355,7 +357,7 @@ static __always_inline int bwl_parse_chain(struct bwl_pkt *k, void *data, void *
 		if (next == IPPROTO_ROUTING)
 			return BWL_R_SOURCE_ROUTE;
 		if (!bwl_names_next(next)) {
-			k->hdr_len = stop;
+			k->hdr_len = off;
 			return left < bwl_l4_least(next) ? BWL_R_MALFORMED : BWL_R_NONE;
 		}
 		if (left < 8)
@@ -370,12 +372,10 @@ static __always_inline int bwl_parse_chain(struct bwl_pkt *k, void *data, void *
 				return BWL_R_MALFORMED;
 			k->fragment = 1;
 			n = 8;
-			if (i == 0) {
+			if (i == 0)
 				k->proto = x[0];
-				stop += n;
-			}
 			if (x[2] | (x[3] & 0xf8)) { /* not the first: data follows */
-				k->hdr_len = stop;
+				k->hdr_len = off + n;
 				return x[0] == IPPROTO_ROUTING ? BWL_R_SOURCE_ROUTE : BWL_R_NONE;
 			}
 		}

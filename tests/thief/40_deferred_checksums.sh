@@ -42,6 +42,12 @@ over_headers() {
 	echo "vnet csum=40,0 eth $IP6 frag6 id=9 mf=1 fill=72"
 	echo "vnet csum=34,0 eth $IP4 opt=01010101 udp fill=70"
 	echo "vnet csum=56,0 eth $IP6 ext kind=60 size=16 udp fill=70"
+	# What names a next header behind one that hides it: the sum could make it a routing header.
+	echo "vnet csum=62,0 eth $IP6 frag6 id=9 mf=1 ext kind=60 size=16 udp fill=72"
+	echo "vnet csum=78,0 eth $IP6 frag6 id=9 mf=1 ext kind=60 size=16 ext kind=60 size=16 udp fill=72"
+	echo "vnet csum=54,0 eth $IP6 ext kind=51 size=16 udp fill=70"
+	echo "vnet csum=54,0 eth $IP6 ext kind=51 size=16 frag6 id=9 off=80 mf=1 udp fill=72"
+	echo "vnet csum=62,0 eth $IP6 ext kind=139 size=16 udp fill=70"
 	echo "vnet gso=udp hdr=42 size=400 csum=30,6 eth $IP4 udp fill=1200"
 	echo "vnet gso=tcp4 hdr=54 size=400 csum=30,16 eth $IP4 tcp dport=443 flags=0x10 fill=1200"
 	echo "vnet gso=tcp6 hdr=74 size=400 csum=50,16 eth $IP6 tcp dport=443 flags=0x10 fill=1200"

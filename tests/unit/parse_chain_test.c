@@ -96,6 +96,8 @@ static void make(struct datagram *d, unsigned n)
 	d->len += 64 + 8 * below(40);
 }
 
+static unsigned behind; /* what the last verdict takes for payload begins there, in the frame */
+
 static unsigned verdict(const void *payload, size_t len, unsigned next)
 {
 	uint8_t *room = calloc(1, 2 + START + len), *f = room + 2; /* IP is aligned */
@@ -113,7 +115,16 @@ static unsigned verdict(const void *payload, size_t len, unsigned next)
 	memcpy(f + START, payload, len);
 	r = (unsigned)bwl_parse(&k, f, f + START + len, (uint32_t)(START + len), false);
 	free(room);
+	behind = k.hdr_len;
 	return r;
+}
+
+/* Where the datagram's last header begins: nothing before it is left for the kernel to write. */
+static size_t end_of(const struct datagram *d)
+{
+	size_t at = d->begins[d->n - 1];
+
+	return at + ext_len(d->header[d->n - 1], d->data[at + 1]);
 }
 
 /*
@@ -146,7 +157,10 @@ static void in_fragments(const struct datagram *d, unsigned at, unsigned *ret_re
 		f[before + 3] = (uint8_t)((from - before) & 0xf8) | more;
 		memcpy(f + before + 4, "same", 4);
 		memcpy(f + before + 8, d->data + from, n);
-		*ret_refused += verdict(f, before + 8 + n, at ? d->header[0] : 44) != BWL_R_NONE;
+		if (verdict(f, before + 8 + n, at ? d->header[0] : 44) != BWL_R_NONE)
+			*ret_refused += 1;
+		else
+			assert_true(behind >= START + 8 + (from == before ? end_of(d) : before));
 		if (from == before)
 			*ret_first = n + before;
 	}
@@ -165,6 +179,8 @@ static void a_datagram_in_fragments_is_judged_like_its_whole(void **unused)
 		make(&d, 1 + below(HEADERS - 1));
 		whole = verdict(d.data, d.len, d.header[0]);
 		assert_int_equal(whole, d.routed ? BWL_R_SOURCE_ROUTE : BWL_R_NONE);
+		if (!d.routed)
+			assert_true(behind >= START + end_of(&d));
 		in_fragments(&d, below(d.n + 1), &refused, &first);
 		if (d.routed) {
 			if (!refused)
