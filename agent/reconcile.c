@@ -32,9 +32,10 @@ struct reconcile {
 	struct bwl_policy *seen;
 	uint8_t seen_digest[32];
 	uint32_t slot, generation, edits;
-	/* During a trial: the policy before, in the same way. */
+	/* During a trial: the policy before, in the same way; the trial's generation. */
 	struct bwl_policy *before;
 	uint8_t before_digest[32];
+	uint32_t trial;
 	bool before_told;
 };
 
@@ -287,8 +288,16 @@ static void keep_before(struct reconcile *r)
 	    c->generation != r->generation + 2 || c->edits != r->edits)
 		return;
 	forget_before(r);
+	r->trial = c->generation;
 	r->before = bwl_take_ptr(&r->seen);
 	memcpy(r->before_digest, r->seen_digest, sizeof(r->before_digest));
+}
+
+static bool is_another_trial(const struct reconcile *r)
+{
+	const volatile struct bwl_ctl *c = r->a->pins->ctl;
+
+	return r->trial != c->generation;
 }
 
 static void notice_edits(struct reconcile *r)
@@ -299,7 +308,9 @@ static void notice_edits(struct reconcile *r)
 	forget(r);
 }
 
-/* Nobody edits it during the trial. What it was is put in force when it has returned (go_back()).
+/*
+ * Nobody edits it during the trial. What it was is put in force when it has returned (go_back()).
+ * Not if that trial was confirmed meanwhile, and this is another one.
  */
 static int check_before(struct reconcile *r, struct bwl_err *e)
 {
@@ -308,10 +319,12 @@ static int check_before(struct reconcile *r, struct bwl_err *e)
 	uint8_t digest[32];
 	int err;
 
+	if (is_another_trial(r))
+		forget_before(r);
 	if (!r->before || r->before_told || slot == BWL_NO_SLOT)
 		return 0;
 	err = read_digest(r, slot, &now, digest, e);
-	if (err || slot != bwl_slot_before(r->a->pins) ||
+	if (err || slot != bwl_slot_before(r->a->pins) || is_another_trial(r) ||
 	    !memcmp(digest, r->before_digest, sizeof(digest)))
 		return err;
 	r->before_told = true;
@@ -407,12 +420,14 @@ static void go_back(struct reconcile *r)
 	err = bwl_pins_open(r->a->pin_dir, true, &p, &e);
 	if (!err)
 		err = bwl_pins_lock(p, &e);
+	if (!err && !bwl_is_trial_over(p, bwl_now_ns()))
+		return; /* somebody was faster, and may have begun another */
 	if (!err) {
+		if (is_another_trial(r))
+			forget_before(r);
 		way = bwl_way_back(p);
 		err = bwl_rollback(p, &e);
 	}
-	if (err == -ENOENT)
-		return; /* somebody was faster */
 	if (err) {
 		tell_err(r, LOG_ERR, &e);
 		return;

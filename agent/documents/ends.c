@@ -94,6 +94,8 @@ static void mind_glass(struct documents *v)
 	r = bwl_pins_open(v->a->pin_dir, true, &p, &e);
 	if (!r)
 		r = bwl_pins_lock(p, &e);
+	if (!r && !bwl_glass_until_ns(p, bwl_now_ns()))
+		return; /* somebody was faster, and may have begun another trial */
 	if (!r) {
 		way = bwl_way_back(p);
 		r = bwl_rollback(p, &e);

@@ -144,6 +144,23 @@ check "so is that of the policy on trial" lab_wait_for 10 more_alarms
 check "the policy before returns as it was, whatever the maps say" lab_wait_for 60 rate_is sink 8000000
 check "which is in the log" lab_wait_for 10 said policy 'the maps were repaired'
 check "and raises an alarm" said maps-changed 'something other than'
+# What it remembers of the policy before ends with that trial.
+were=$(grep -c '"maps-changed"' "$LAB_TMP/agent")
+touch "$FILE"
+beats 2 # it looks at what it has repaired
+in_dpu "$CTL" policy apply "$LAB_TMP/trial.yaml" --confirm 60s >/dev/null 2>&1
+touch "$FILE"
+beats 2
+in_dpu "$CTL" policy confirm >/dev/null || nok "a trial is confirmed"
+in_dpu "$CTL" grant sink rate 5mbit reason test >/dev/null || nok "and changed"
+in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" --confirm 5s >/dev/null 2>&1
+check "control: another policy is on trial" rate_is sink 7000000
+touch "$FILE"
+check "the next trial, after one that was confirmed, returns to what was in force before it" lab_wait_for 60 rate_is sink 5000000
+touch "$FILE"
+beats 2
+check "and that stays" rate_is sink 5000000
+refute "nor does it raise an alarm" more_alarms
 
 in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" --confirm 60s >/dev/null 2>&1
 desire 9mbit
