@@ -474,7 +474,7 @@ static int look(struct reconcile *r)
 		go_back(r);
 	if (bwl_trial_ns(r->a->pins)) {
 		if (repair(r, &e) || check_before(r, &e))
-			agent_log_err(LOG_ERR, "policy", &e);
+			tell_err(r, LOG_ERR, &e);
 		say_what_waits(r);
 		return 0;
 	}
