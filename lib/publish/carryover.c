@@ -151,6 +151,8 @@ static void note_accounts(struct bwl_carryover *c, uint64_t now_ns)
 				       : total(c->ids, x->v.state);
 		x->put = max(x->v.spendable_bytes, account(c->ids, x->v.state, x->v.slice_ns));
 		x->put = max(x->put, taken_over(c, x));
+		/* No packet brings an account there: what is spent to the last byte is not held. */
+		x->put += !x->unknown;
 		if (x->v.slice_ns)
 			x->slice = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
 	}
@@ -239,6 +241,19 @@ static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64
 	add_to_window(w, to - was);
 }
 
+/*
+ * While held, the window may have turned, and that slice may have been emptied, and filled again by
+ * packets: then there is nothing to give back. If it is emptied in between, the total is right.
+ */
+static void release_window(struct bwl_window *w, const struct bwl_carryover_item *x, uint64_t to)
+{
+	__u64 was = x->put;
+
+	if (__atomic_compare_exchange_n(&w->slice_bytes[x->slice], &was, to, false,
+					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		__atomic_add_fetch(&w->total_bytes, to - x->put, __ATOMIC_SEQ_CST);
+}
+
 /* What the shorter window has forgotten since it was held. */
 static void add_later(struct bwl_pins *p, const struct bwl_carryover_item *x)
 {
@@ -266,17 +281,8 @@ void bwl_carryover_settle(struct bwl_carryover *c)
 				add_later(p, x);
 			raise_account(p, &x->v, to);
 		} else if (x->v.slice_ns) {
-			struct bwl_window *w = &p->window[x->v.window];
-
-			/*
-			 * While held, the window may have turned and that slice may have been
-			 * emptied. Then both go below zero together, which closes it until that
-			 * slice's turn comes.
-			 */
 			to = max(to, total(c->ids, x->v.state));
-			__atomic_add_fetch(&w->slice_bytes[x->slice], to - x->put,
-					   __ATOMIC_SEQ_CST);
-			__atomic_add_fetch(&w->total_bytes, to - x->put, __ATOMIC_SEQ_CST);
+			release_window(&p->window[x->v.window], x, to);
 		} else {
 			to = max(to, windowed(c->ids, x->v.state, 0));
 			__atomic_compare_exchange_n(&p->state[x->v.state].used_bytes, &x->put, to,

@@ -253,10 +253,44 @@ static void a_writer_killed_at_any_instruction_gives_back_what_he_held_and_no_mo
 	assert_true(stuck * 5 <= 5 * points);
 }
 
+/* Killed at its first call after the switch. */
+static void kill_after_switch(void)
+{
+	unsigned at, last, before;
+	pid_t child;
+
+	find_calls(&at, &last);
+	do {
+		begin();
+		before = rig->pins->ctl->active;
+		child = stopped(++at);
+		end(child);
+	} while (rig->pins->ctl->active == before);
+}
+
+/* The window turns meanwhile, and packets spend it again: nothing is left to give back. */
+static void a_window_that_turned_while_it_was_held_is_not_given_back_twice(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	kill_after_switch();
+	rig->pins->ctl->heartbeat_ns = BWL_NEVER_NS - 1;
+	assert_true(bwl_is_held(rig->pins));
+	assert_int_equal(drain(TO(1), 1), 0);
+	rig_advance(7200 * RIG_SECOND);
+	assert_int_equal(drain(TO(1), 2 * LEFT), LEFT);
+	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
+	assert_int_equal(drain(TO(1), 2 * LEFT), 0);
+	rig_advance(7200 * RIG_SECOND);
+	assert_int_equal(drain(TO(1), 2 * LEFT), LEFT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(a_writer_killed_at_any_instruction_gives_back_what_he_held_and_no_more),
+		RIG_TEST(a_window_that_turned_while_it_was_held_is_not_given_back_twice),
 	};
 
 	return cmocka_run_group_tests_name("held", tests, NULL, NULL);
