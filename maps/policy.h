@@ -264,13 +264,18 @@ enum bwl_extra_kind {
 	BWL_X_ACCEPT,
 	BWL_X_TENANT,
 	BWL_X_PORTION,
+	/*
+	 * Not a limit: a peer's new name, from before its policy is in force until bwl_name_v1 has
+	 * it, so that `revoke` finds it by that name.
+	 */
+	BWL_X_RENAMED,
 };
 struct bwl_extra {
 	__u8 kind;  /* enum bwl_extra_kind */
 	__u8 class; /* BWL_X_CLASS */
 	__u16 _pad;
-	__u32 peer;              /* BWL_X_CLASS, _FLOOR, _ACCEPT, _TENANT, _PORTION: id */
-	char name[BWL_NAME_LEN]; /* port or zone; BWL_X_TENANT: port */
+	__u32 peer;              /* BWL_X_CLASS, _FLOOR, _ACCEPT, _TENANT, _PORTION, _RENAMED: id */
+	char name[BWL_NAME_LEN]; /* port or zone; BWL_X_TENANT: port; _RENAMED: peer */
 };
 BWL_ASSERT_SIZE(struct bwl_extra, 40);
 

@@ -60,6 +60,14 @@ static void keep_name(struct bwl_pins *p, struct bwl_ids *ids, const char *name)
 		p->gate[id].revoked = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
 }
 
+/* Once all names are stored. */
+static void forget_renamed(struct bwl_pins *p)
+{
+	for (uint32_t i = 0; i < p->schema.max_extras; i++)
+		if (p->extra[i].kind == BWL_X_RENAMED)
+			p->extra[i] = (struct bwl_extra){ 0 };
+}
+
 /*
  * After the switch: stores new names and removes what is no longer used. kept: the policy before a
  * trial, else NULL.
@@ -86,6 +94,8 @@ static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids
 	}
 	if (renamed)
 		bwl_names_note_all(p);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* revoke.c reads in the other order */
+	forget_renamed(p);
 	return bwl_sweep(ids, in_force, kept, &swept, e);
 }
 
@@ -289,6 +299,24 @@ static void settle_next_hops(struct bwl_pins *p)
 	free(list);
 }
 
+/*
+ * Before the switch: a peer that takes over an id has the id's old name until tidy(). If there is
+ * no room, only a revocation by the new name before tidy() does not find it.
+ */
+static void note_renamed(struct publish *x, struct bwl_pins *p)
+{
+	struct bwl_err e = { 0 };
+	uint32_t state;
+	size_t j;
+
+	for (j = 0; j < x->b.pol->npeers; j++) {
+		const char *name = x->b.pol->peers[j].name;
+
+		if (strncmp(p->name[x->id[j]].name, name, BWL_NAME_LEN))
+			bwl_ids_extra(&x->ids, BWL_X_RENAMED, name, x->id[j], 0, &state, &e);
+	}
+}
+
 /* From here on packets may use it. */
 static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
 		  struct bwl_err *e)
@@ -320,6 +348,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = bwl_gen_install(p, &x->b.gen, e);
 	if (r)
 		return r;
+	note_renamed(x, p);
 	bwl_carryover_hold(&x->b.carryover, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
 	if (o && o->confirm_ns) {

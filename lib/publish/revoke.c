@@ -85,6 +85,36 @@ static int note_before(struct places *x, struct bwl_err *e)
 	return r ? bwl_fail(e, -r, "cannot read the destinations: %s", strerror(-r)) : 0;
 }
 
+static void close_also(struct bwl_pins *p, uint32_t id, const char *name, bwl_revoked_fn also,
+		       void *arg)
+{
+	raise_revoked(p, &p->gate[id].revoked);
+	if (also)
+		also(arg, p->name[id].name);
+	else
+		bwl_warn("%.31s is closed, too: it has prefixes of %s", p->name[id].name, name);
+}
+
+/*
+ * Peers whose name this will be: their policy is about to be in force, or its writer was killed
+ * before he stored their names.
+ */
+static uint32_t close_renamed(struct bwl_pins *p, const char *name, bwl_revoked_fn also, void *arg)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < p->schema.max_extras; i++) {
+		const struct bwl_extra *x = &p->extra[i];
+
+		if (x->kind != BWL_X_RENAMED || strncmp(x->name, name, BWL_NAME_LEN) ||
+		    x->peer >= p->schema.max_peers)
+			continue;
+		close_also(p, x->peer, name, also, arg);
+		n++;
+	}
+	return n;
+}
+
 /* Closes who has any of these prefixes now. */
 static int close_holders(struct places *x, const struct bwl_gen *in_force, bwl_revoked_fn also,
 			 void *arg, struct bwl_err *e)
@@ -104,11 +134,7 @@ static int close_holders(struct places *x, const struct bwl_gen *in_force, bwl_r
 
 		if (!id)
 			continue;
-		raise_revoked(x->p, &x->p->gate[id].revoked);
-		if (also)
-			also(arg, x->p->name[id].name);
-		else
-			bwl_warn("%s is closed, too: it has prefixes of %s", name, x->name);
+		close_also(x->p, id, x->name, also, arg);
 	}
 	return r;
 }
@@ -162,7 +188,7 @@ void bwl_revoke_at_once(struct bwl_pins *p, const char *name)
 int bwl_revoke_also(struct bwl_pins *p, const char *name, bwl_revoked_fn also, void *arg,
 		    struct bwl_err *e)
 {
-	uint32_t i, found, others = 0;
+	uint32_t i, found, others;
 	int r;
 
 	if (!name) {
@@ -178,6 +204,8 @@ int bwl_revoke_also(struct bwl_pins *p, const char *name, bwl_revoked_fn also, v
 	r = bwl_pins_whole(p, e);
 	if (r)
 		return r;
+	others = close_renamed(p, name, also, arg); /* before their names are looked at */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (i = 1; i < p->schema.max_peers; i++) {
 		if (i == found || strncmp(p->name[i].name, name, BWL_NAME_LEN))
 			continue;

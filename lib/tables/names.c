@@ -22,7 +22,7 @@ char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BW
 		[BWL_X_NEIGHBOUR] = "neighbour", [BWL_X_ZONE] = "zone",
 		[BWL_X_CLASS] = "class",         [BWL_X_FLOOR] = "floor",
 		[BWL_X_ACCEPT] = "accept",       [BWL_X_TENANT] = "tenant",
-		[BWL_X_PORTION] = "portion",
+		[BWL_X_PORTION] = "portion",     [BWL_X_RENAMED] = "renamed",
 	};
 	const uint32_t n = p->schema.max_peers;
 	const struct bwl_extra *x;

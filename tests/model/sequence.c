@@ -444,8 +444,7 @@ static void revoke_one(void)
 
 	tell("REVOKE %s\n", name[k]);
 	if (bwl_revoke(level_pins(), name[k], &e)) {
-		if (e.code != ENOENT ||
-		    (!m->unnamed && (has(&m->now, k) || (ref_trial_ns() && has(&m->before, k)))))
+		if (e.code != ENOENT || has(&m->now, k) || (ref_trial_ns() && has(&m->before, k)))
 			broken("revoke %s: %s", name[k], e.text);
 		return;
 	}

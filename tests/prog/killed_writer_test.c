@@ -2,6 +2,7 @@
 /*
  * Promises 3 and 6: a writer that puts a policy in force is killed at any instruction while it
  * holds volumes full; the next writer gives back what was held, and not one byte of what was spent.
+ * Promise 9: what he put in force can be revoked by its names.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -31,11 +32,14 @@
 #define NEXT                                                                                       \
 	HEAD PEER("kind", 1, "6400b per 1h") PEER("new", 2, "6400b") PEER("other", 3, "6400b")     \
 		PEER("name", 6, "6400b") PEER("again", 4, "6400b") LONGER("1d")
+/* "kind" with another name, and so with the same id */
+#define RENAMED HEAD PEER("anew", 1, "6400b per 1h")
 #define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " udp" /* charged 64 bytes */
 #define LEFT 100U
 #define SPENT 30U
 
 static unsigned calls, stop_at, held_at;
+static const char *next = NEXT;
 
 static void at_clock(void)
 {
@@ -86,7 +90,8 @@ static void begin(void)
 	unlock();
 }
 
-/* Puts NEXT in force in a child that is stopped when it reads the time for the at-th time. */
+/* Puts the next policy in force in a child that is stopped when it reads the time for the at-th
+ * time. */
 static pid_t stopped(unsigned at)
 {
 	pid_t child = fork();
@@ -99,7 +104,7 @@ static pid_t stopped(unsigned at)
 		calls = held_at = 0;
 		stop_at = at;
 		rig_on_clock = at_clock;
-		_exit(rig_try_policy(rig, NEXT, NULL, NULL, &e) ? 1 : 0);
+		_exit(rig_try_policy(rig, next, NULL, NULL, &e) ? 1 : 0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSTOPPED(status));
@@ -214,7 +219,7 @@ static void find_calls(unsigned *ret_hold, unsigned *ret_last)
 	rig_on_clock = at_clock;
 	calls = held_at = stop_at = 0;
 	*ret_last = 0;
-	rig_policy(rig, NEXT);
+	rig_policy(rig, next);
 	rig_on_clock = NULL;
 	assert_true(held_at > 1);
 	*ret_hold = held_at - 1;
@@ -286,11 +291,32 @@ static void a_window_that_turned_while_it_was_held_is_not_given_back_twice(void 
 	assert_int_equal(drain(TO(1), 2 * LEFT), LEFT);
 }
 
+/* Promise 9: the name that the policy in force has, although it is not stored yet. */
+static void a_renamed_peer_can_be_revoked_by_its_new_name(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	next = RENAMED;
+	kill_after_switch();
+	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
+	assert_int_equal(bwl_name_id(rig->pins, "anew"), 0);
+	assert_string_equal(host(TO(1)), "pass");
+	assert_int_equal(bwl_revoke(rig->pins, "nobody", &e), -ENOENT);
+	assert_string_equal(host(TO(1)), "pass");
+	assert_int_equal(bwl_revoke(rig->pins, "anew", &e), 0);
+	assert_string_equal(host(TO(1)), "revoked");
+	rig_policy(rig, next);
+	assert_string_equal(host(TO(1)), "revoked");
+	next = NEXT;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(a_writer_killed_at_any_instruction_gives_back_what_he_held_and_no_more),
 		RIG_TEST(a_window_that_turned_while_it_was_held_is_not_given_back_twice),
+		RIG_TEST(a_renamed_peer_can_be_revoked_by_its_new_name),
 	};
 
 	return cmocka_run_group_tests_name("held", tests, NULL, NULL);
