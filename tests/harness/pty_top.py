@@ -158,8 +158,10 @@ def main():
             p.drain()
             good = good and os.waitstatus_to_exitcode(p.status) == int(arg or 0) and not s.other and not s.hidden \
                 and termios.tcgetattr(p.slave) == p.before
-        if verb in ("wait", "gone", "first") and resized is not None:
-            s.wrapped, resized = resized, None  # a picture of the previous size may still have arrived
+        # Until the program is seen to know the size, a picture of the previous one may have arrived. `gone` shows nothing: the
+        # screen was cleared.
+        if verb in ("wait", "first") and resized is not None:
+            s.wrapped, resized = resized, None
         bad += not good
         print(f"{'ok' if good else 'not ok'} - {step}")
         if not good:

@@ -59,8 +59,8 @@ check "a window that grows has them, and one that shrinks has not" on_terminal 8
 	wait VOLUME USED
 	wait 1 to 37 of 52
 	size 80 10
-	gone VOLUME USED
 	wait 1 to 7 of 52
+	gone VOLUME USED
 	key q
 	end
 END
