@@ -15,6 +15,7 @@
 #include "bwl/agent.h"
 #include "bwl/cleanup.h"
 #include "bwl/clock.h"
+#include "bwl/fds.h"
 #include "line_porter.h"
 
 #define EVERY_MS 200 /* looks for clients whose time is over */
@@ -49,25 +50,6 @@ void line_spawn_end(void)
 	pthread_mutex_unlock(&spawning);
 }
 
-static int send_fds(int to, const void *buf, size_t len, const int *fd, size_t n, int flags)
-{
-	union {
-		char room[CMSG_SPACE(2 * sizeof(int))];
-		struct cmsghdr align;
-	} ctl = { 0 };
-	struct iovec iov = { (void *)(uintptr_t)buf, len };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = ctl.room,
-			    .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
-
-	*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(n * sizeof(int)),
-					       .cmsg_level = SOL_SOCKET,
-					       .cmsg_type = SCM_RIGHTS };
-	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), fd, n * sizeof(int));
-	return sendmsg(to, &m, flags | MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 /* fd[0] and fd[1]: -1 where there is none. */
 static ssize_t receive_fds(int from, void *buf, size_t len, int fd[2])
 {
@@ -100,7 +82,7 @@ static void hand_on(void *arg, enum line_right right, int fd, int doc, const cha
 	snprintf(h.wrong, sizeof(h.wrong), "%s", wrong ? wrong : "");
 	if (line)
 		memcpy(h.line, line, len);
-	send_fds(t->its, &h, HEAD + (line ? len : 0), fds, doc >= 0 ? 2 : 1, 0);
+	bwl_send_fds(t->its, &h, HEAD + (line ? len : 0), fds, doc >= 0 ? 2 : 1, 0);
 	close(fd);
 	if (doc >= 0)
 		close(doc);
@@ -252,7 +234,7 @@ bool line_porter_take_back(struct line_porter *t, int fd)
 {
 	if (pthread_mutex_trylock(&spawning))
 		return false; /* its disk may hang */
-	send_fds(t->ours, "", 1, &fd, 1, MSG_DONTWAIT);
+	bwl_send_fds(t->ours, "", 1, &fd, 1, MSG_DONTWAIT);
 	close(fd);
 	line_spawn_end();
 	return true;

@@ -10,6 +10,7 @@
 #include "bwl/agent.h"
 #include "bwl/bytes.h"
 #include "bwl/door.h"
+#include "bwl/fds.h"
 #include "ctl.h"
 
 #define SECOND_NS 1000000000ULL
@@ -52,30 +53,10 @@ static int reach(const struct sockaddr_un *at, uint64_t end_ns)
 }
 
 /* doc is sent with the first bytes; -1: none. */
-static ssize_t send_some(int fd, const char *buf, size_t n, int doc)
-{
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} ctl = { 0 };
-	struct iovec iov = { (void *)(uintptr_t)buf, n };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	if (doc >= 0) {
-		m.msg_control = ctl.room;
-		m.msg_controllen = sizeof(ctl.room);
-		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
-						       .cmsg_level = SOL_SOCKET,
-						       .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &doc, sizeof(int));
-	}
-	return sendmsg(fd, &m, MSG_NOSIGNAL);
-}
-
 static int tell(int fd, const char *buf, size_t n, int doc, uint64_t end_ns)
 {
 	while (n) {
-		ssize_t w = send_some(fd, buf, n, doc);
+		ssize_t w = bwl_send_fds(fd, buf, n, &doc, doc >= 0, 0);
 
 		if (w < 0 && (errno == EINTR || (errno == EAGAIN && !await(fd, POLLOUT, end_ns))))
 			continue;

@@ -14,6 +14,7 @@
 #include "bwl/cleanup.h"
 #include "bwl/clock.h"
 #include "bwl/door.h"
+#include "bwl/fds.h"
 #include "handover.h"
 
 #define ANSWER_NS (120 * SYNC_S) /* a large policy is put in force before the answer */
@@ -94,27 +95,13 @@ static long who(void *arg)
 /* One message to the kernel: the line fits into an empty buffer. */
 static int say(int fd, const json_t *what, int doc)
 {
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} ctl = { 0 };
 	char line[BWL_AGENT_LINE];
 	size_t len = json_dumpb(what, line, sizeof(line) - 1, JSON_COMPACT);
-	struct iovec iov = { line, len + 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
 	if (!len || len >= sizeof(line))
 		return -EMSGSIZE;
 	line[len] = '\n';
-	if (doc >= 0) {
-		m.msg_control = ctl.room;
-		m.msg_controllen = sizeof(ctl.room);
-		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
-						       .cmsg_level = SOL_SOCKET,
-						       .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &doc, sizeof(int));
-	}
-	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)(len + 1) ? 0 : -EIO;
+	return bwl_send_fds(fd, line, len + 1, &doc, doc >= 0, 0) == (ssize_t)(len + 1) ? 0 : -EIO;
 }
 
 static int sealed(const void *bytes, size_t len)

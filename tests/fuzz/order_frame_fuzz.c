@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "agent/order_socket.h"
+#include "bwl/fds.h"
 #include "fuzz.h"
 
 static json_t *do_run(void *arg, const json_t *ask)
@@ -48,23 +49,9 @@ static unsigned open_now(void)
 
 static void piece(int fd, const uint8_t *data, size_t len, unsigned docs)
 {
-	union {
-		char room[CMSG_SPACE(3 * sizeof(int))];
-		struct cmsghdr align;
-	} ctl = { 0 };
-	struct iovec iov = { (void *)(uintptr_t)data, len };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 	int std[3] = { 0, 0, 0 };
 
-	if (docs) {
-		m.msg_control = ctl.room;
-		m.msg_controllen = CMSG_SPACE(docs * sizeof(int));
-		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(docs * sizeof(int)),
-						       .cmsg_level = SOL_SOCKET,
-						       .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), std, docs * sizeof(int));
-	}
-	(void)!sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)!bwl_send_fds(fd, data, len, std, docs, MSG_DONTWAIT);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <errno.h>
 #include <cmocka.h>
+#include "bwl/fds.h"
 #include "client.h"
 #include "agent/order_socket.h"
 
@@ -255,21 +256,7 @@ static void who_ends_leaves_the_socket_of_who_took_its_place(void **state)
 /* Sends the text with n descriptors. The caller closes its own. */
 static void tell_with(int fd, const char *text, const int *doc, size_t n)
 {
-	union {
-		char room[CMSG_SPACE(8 * sizeof(int))];
-		struct cmsghdr align;
-	} ctl = { 0 };
-	struct iovec iov = { (void *)(uintptr_t)text, strlen(text) };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = ctl.room,
-			    .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
-
-	*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(n * sizeof(int)),
-					       .cmsg_level = SOL_SOCKET,
-					       .cmsg_type = SCM_RIGHTS };
-	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), doc, n * sizeof(int));
-	assert_int_equal(sendmsg(fd, &m, MSG_NOSIGNAL), strlen(text));
+	assert_int_equal(bwl_send_fds(fd, text, strlen(text), doc, n, 0), strlen(text));
 }
 
 /* `to` is the reading end of a pipe. Is every copy of the other end closed? */
