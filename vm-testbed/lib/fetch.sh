@@ -63,8 +63,7 @@ vm_lists() { # SUITE
 vm_unpack() {
 	local into=$1 suite=$2 tmp deb rc=0
 	shift 2
-	mkdir -p "$into" "$VM_CACHE/tmp"
-	tmp=$(mktemp -d -p "$VM_CACHE/tmp")
+	mkdir -p "$into" "$VM_CACHE/tmp" && tmp=$(mktemp -d -p "$VM_CACHE/tmp") || return
 	# What this machine has installed is no candidate: its suite may have another version.
 	if ! (cd "$tmp" && vm_apt "$suite" apt-get -o Dir::State::status=/dev/null download "$@") >"$tmp/log" 2>&1; then
 		echo "cannot download $*: $(grep -m 1 '^E:' "$tmp/log")"
