@@ -51,7 +51,8 @@ begin() {
 	[[ $spent -gt 20000 ]]
 }
 
-# "kind number" of each call from the first pin on, except those that only read; and one before it.
+# "kind number" of each call from the first pin on, except those that only read; and one before it. Of calls in a row that
+# fill one map, 16 384 of them when a map of that size is made anew, the first, the middle and the last.
 points() { # trace
 	awk '{ sub(/^[0-9]+ +/, "") }
 		{ kind = $0; sub(/\(.*/, "", kind); n[kind]++; line[NR] = kind " " n[kind]; text[NR] = $0 }
@@ -59,9 +60,18 @@ points() { # trace
 		/BPF_OBJ_PIN/ && /new_bwl_/ && !first { first = NR }
 		END {
 			print line[last]
-			for (i = last + 1; i <= NR; i++)
-				if (text[i] ~ /BPF_(MAP_(UPDATE_ELEM|CREATE)|PROG_LOAD|OBJ_PIN|LINK_UPDATE|LINK_CREATE)|^rename|^unlink.* = 0/)
-					print line[i]
+			for (i = last + 1; i <= NR; i++) {
+				if (text[i] !~ /BPF_(MAP_(UPDATE_ELEM|CREATE)|PROG_LOAD|OBJ_PIN|LINK_UPDATE|LINK_CREATE)|^rename|^unlink.* = 0/)
+					continue
+				map = match(text[i], /MAP_UPDATE_ELEM.*map_fd=[0-9]+/) ? substr(text[i], RSTART, RLENGTH) : i
+				if (map != filled) row++
+				filled = map
+				of[++calls] = row; at[calls] = i; size[row]++
+			}
+			for (i = 1; i <= calls; i++) {
+				place = of[i] == of[i - 1] ? place + 1 : 1
+				if (place == 1 || place == size[of[i]] || place == int((size[of[i]] + 1) / 2)) print line[at[i]]
+			}
 		}' "$1"
 }
 
