@@ -133,7 +133,7 @@ agent # it looks when it begins
 beats 2
 policy 6mbit 2s >"$LAB_TMP/trial.yaml"
 were=0
-in_dpu "$CTL" policy apply "$LAB_TMP/trial.yaml" --confirm 8s >/dev/null 2>&1 || nok "a policy is on trial"
+in_dpu "$CTL" policy apply "$LAB_TMP/trial.yaml" --confirm 1h >/dev/null 2>&1 || nok "a policy is on trial"
 tamper
 touch "$FILE"
 check "that the policy before a trial is written past every tool is told during the trial" lab_wait_for 10 more_alarms
@@ -141,6 +141,13 @@ were=1
 tamper 0xfe
 touch "$FILE"
 check "so is that of the policy on trial" lab_wait_for 10 more_alarms
+in_dpu "$CTL" policy rollback >/dev/null || nok "a trial ends by hand"
+policy 8mbit 2s >"$LAB_TMP/again.yaml" # after a rollback by hand what was written stays
+in_dpu "$CTL" policy apply "$LAB_TMP/again.yaml" >/dev/null 2>&1 || nok "it is put right by hand"
+touch "$FILE"
+beats 2
+in_dpu "$CTL" policy apply "$LAB_TMP/trial.yaml" --confirm 3s >/dev/null 2>&1 || nok "a policy is on trial again"
+tamper
 check "the policy before returns as it was, whatever the maps say" lab_wait_for 60 rate_is sink 8000000
 check "which is in the log" lab_wait_for 10 said policy 'the maps were repaired'
 check "and raises an alarm" said maps-changed 'something other than'
