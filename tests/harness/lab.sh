@@ -242,9 +242,11 @@ lab_agent() { # option…
 	AGENT_PID=$LAB_PID
 	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
 }
-# The end of a wait only ends a test that hangs: two minutes at the earliest.
+# The end of a wait only ends a test that hangs: two minutes at the earliest. (tests/mutants/run, whose tests must fail, waits
+# less.)
+LAB_PATIENCE=${LAB_PATIENCE:-120}
 lab_wait_for() { # seconds command…: until it succeeds
-	local end=$((SECONDS + ($1 > 120 ? $1 : 120))) asked
+	local end=$((SECONDS + ($1 > LAB_PATIENCE ? $1 : LAB_PATIENCE))) asked
 	shift
 	until asked=${EPOCHREALTIME/[.,]/} && "$@" >/dev/null 2>&1; do
 		[[ $SECONDS -lt $end ]] || return 1
