@@ -79,7 +79,7 @@ round=0
 records() { "$CTL" audit show --json | jq -rs --arg e "$1" '[.[] | select(.event == $e and (.text | contains("ordered by"))).text] | length'; }
 all_granted() {
 	local i n=0
-	for ((i = 1; i <= 10; i++)); do operator grant "p$i" rate "$((round + 1))mbit" reason "round $round" && ((n++)); done
+	for ((i = 1; i <= 10; i++)); do operator grant "p$i" rate "$((round + 1))mbit" reason "round $round" || break; ((++n)); done
 	[[ $n -eq 10 ]] || { note "$n of 10"; return 1; }
 }
 all_revoked() {
@@ -120,10 +120,16 @@ root_watches() {
 	lab_stop "$LAB_PID"
 	return $r
 }
+give_up() { # what hangs now hangs each of the rest, for 100 s at a time
+	let_go
+	done_testing
+	exit 1
+}
 nothing_waits() { # while whom
 	((round++))
 	grants_before=$(records grant) revokes_before=$(records revoke)
 	check "while $1, ten of ten grants of an operator are done" all_granted
+	[[ $TAP_BAD -eq 0 ]] || give_up
 	check "and ten of ten revocations" all_revoked
 	check "and all of them are in the audit log" recorded
 	check "root's requests for signed documents are answered" asks_documents
