@@ -26,7 +26,9 @@
 #include "writers.h"
 
 #define H0 0 /* port ids, and interfaces */
+#define H1 1
 #define P0 2
+#define P1 3
 #define IFINDEX(port) (10U + (port))
 
 static struct bwl_pins *pins;
@@ -110,8 +112,11 @@ void level_open(bool reboot)
 	pins->ctl->tag = 0x5a17c0deU;
 	pins->ctl->attached_ns = clock_ns;
 	pins->ctl->fresh_volume = !reboot;
+	/* All that the other level has: looking for a port takes as many blocks (writers.h). */
 	fill_port(H0, "h0", BWL_PORT_HOST);
+	fill_port(H1, "h1", BWL_PORT_HOST);
 	fill_port(P0, "p0", BWL_PORT_UPLINK);
+	fill_port(P1, "p1", BWL_PORT_UPLINK);
 }
 
 /* Which reason has been counted since: of one frame. */
