@@ -83,6 +83,19 @@ void bwl_held_end(struct bwl_carryover *c)
 	c->held = 0;
 }
 
+/*
+ * The length of its slices, which decides whether it takes over what a shorter window has
+ * forgotten. Its window was given it when it was held; what stays in force has the length before,
+ * or, if it gets longer, as much as it might be: too much counts, never too little.
+ */
+static uint64_t slice_ns(const struct bwl_pins *p, const struct bwl_held *h)
+{
+	if (h->window == BWL_NO_WINDOW)
+		return 0;
+	return h->longer || !p->window[h->window].slice_ns ? UINT64_MAX
+							   : p->window[h->window].slice_ns;
+}
+
 int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e)
 {
 	uint64_t count = p->held[0].own;
@@ -111,7 +124,7 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e
 			continue;
 		}
 		c->item[c->nitems++] = (struct bwl_carryover_item){
-			.v = { .state = h->state, .window = h->window, .slice_ns = window },
+			.v = { .state = h->state, .window = h->window, .slice_ns = slice_ns(p, h) },
 			.own = h->own,
 			.put = h->put,
 			.from = c->pending,

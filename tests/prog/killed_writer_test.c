@@ -34,6 +34,10 @@
 		PEER("name", 6, "6400b") PEER("again", 4, "6400b") LONGER("1d")
 /* "kind" with another name, and so with the same id */
 #define RENAMED HEAD PEER("anew", 1, "6400b per 1h")
+/* a new name that takes over from "longer" what its shorter window has forgotten, too */
+#define WIDER                                                                                      \
+	HEAD "  - { name: wider, addresses: [10.1.0.4/31], path: clear, via: 192.0.2.1,"           \
+	     " grant: { rate: 1gbit, volume: 6400b per 1d } }\n"
 #define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " udp" /* charged 64 bytes */
 #define LEFT 100U
 #define SPENT 30U
@@ -291,6 +295,32 @@ static void a_window_that_turned_while_it_was_held_is_not_given_back_twice(void 
 	assert_int_equal(drain(TO(1), 2 * LEFT), LEFT);
 }
 
+static void what_a_shorter_window_forgot_is_taken_over_from_the_record_too(void **state)
+{
+	struct bwl_err e = { 0 };
+	int how;
+
+	(void)state;
+	next = WIDER;
+	for (how = 0; how < 3; how++) { /* nobody killed; settled alone; by the next writer */
+		if (how) {
+			kill_after_switch();
+			assert_true(bwl_is_held(rig->pins));
+		} else {
+			begin();
+		}
+		if (how == 1)
+			assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
+		else
+			rig_policy(rig, next);
+		rig->pins->ctl->heartbeat_ns = BWL_NEVER_NS - 1;
+		rig_advance(120 * RIG_SECOND); /* for so long a new rate may stay closed */
+		assert_int_equal(drain(TO(5), 2 * LEFT), LEFT - 2 * SPENT);
+		unlock();
+	}
+	next = NEXT;
+}
+
 /* Promise 9: the name that the policy in force has, although it is not stored yet. */
 static void a_renamed_peer_can_be_revoked_by_its_new_name(void **state)
 {
@@ -316,6 +346,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(a_writer_killed_at_any_instruction_gives_back_what_he_held_and_no_more),
 		RIG_TEST(a_window_that_turned_while_it_was_held_is_not_given_back_twice),
+		RIG_TEST(what_a_shorter_window_forgot_is_taken_over_from_the_record_too),
 		RIG_TEST(a_renamed_peer_can_be_revoked_by_its_new_name),
 	};
 
