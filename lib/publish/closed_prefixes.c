@@ -120,7 +120,8 @@ int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
 
 	if (!closed->n)
 		return 0;
-	bwl_policy_prefixes(pol, &held);
+	if (pol)
+		bwl_policy_prefixes(pol, &held);
 	for (i = 0; !r && i < closed->n; i++) {
 		struct bwl_key_retired k = bwl_retired_key(&closed->item[i].pfx, true);
 
@@ -140,18 +141,35 @@ int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
 	return r ? bwl_fail(e, -r, "cannot remember a revoked prefix: %s", strerror(-r)) : 0;
 }
 
-void bwl_places_open(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
+/* Removes those that id has in g; 0: that anybody has who is revoked. */
+static void remove_held(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
 {
 	struct bwl_key_retired key, next;
 	int fd = p->fd[BWL_PIN_retired];
 	struct bwl_pfx pfx;
+	uint32_t at;
 	bool more = !bpf_map_get_next_key(fd, NULL, &next);
 
 	while (more) {
 		key = next;
 		more = !bpf_map_get_next_key(fd, &key, &next); /* before key is deleted */
+		if (!key.closed)
+			continue;
 		pfx = bwl_retired_pfx(&key);
-		if (key.closed && holder(g, &pfx) == id)
+		at = holder(g, &pfx);
+		if (id ? at == id : at && at < p->schema.max_peers && bwl_is_revoked(p, g, at))
 			bpf_map_delete_elem(fd, &key);
 	}
+}
+
+void bwl_places_open(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
+{
+	if (id)
+		remove_held(p, g, id);
+}
+
+void bwl_places_prune(struct bwl_pins *p, const struct bwl_gen *old)
+{
+	if (old)
+		remove_held(p, old, 0);
 }

@@ -21,9 +21,14 @@ int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_
  */
 bool *bwl_places_taken(struct bwl_pins *p, const struct bwl_gen *old,
 		       const struct bwl_pfxset *closed, const struct bwl_policy *pol);
-/* Before pol comes into force: keeps the closed prefixes that no peer has in it. */
+/* Before pol comes into force: keeps the closed prefixes that no peer has in it; NULL: all. */
 int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
 		    const struct bwl_policy *pol, struct bwl_err *e);
+/*
+ * Removes kept prefixes that a revoked peer has in the policy in force: bwl_places_closed() finds
+ * them there, and keeps them when that peer leaves.
+ */
+void bwl_places_prune(struct bwl_pins *p, const struct bwl_gen *old);
 /* After a grant: opens the prefixes that the peer has. */
 void bwl_places_open(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
 

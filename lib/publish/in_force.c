@@ -4,6 +4,7 @@
  * that end: see in_force.h.
  */
 #include <errno.h>
+#include <bwl/err.h>
 #include <bwl/publish.h>
 #include <bwl/trial.h>
 #include "carryover_record.h"
@@ -62,10 +63,39 @@ int bwl_settle_unused(struct bwl_pins *p, struct bwl_err *e)
 	return r;
 }
 
-void bwl_forget_before(struct bwl_pins *p)
+/*
+ * Nobody else has what was revoked of the policy before. Without room for it the way back goes on:
+ * it is lost only if the way back is killed now.
+ */
+static int keep_closed(struct bwl_pins *p, const struct bwl_gen *before, struct bwl_err *e)
 {
-	if (bwl_slot_before(p) != BWL_NO_SLOT)
-		__atomic_store_n(&bwl_in_force(p)->before, BWL_LOST_SLOT, __ATOMIC_SEQ_CST);
+	struct bwl_pfxset closed = { 0 };
+	int r = bwl_places_closed(p, before, &closed, e);
+
+	if (!r)
+		r = bwl_places_keep(p, &closed, NULL, e);
+	if (r == -E2BIG) {
+		bwl_warn("%s; if this is interrupted, a later policy may open them", e->text);
+		r = 0;
+	}
+	bwl_pfxset_free(&closed);
+	return r;
+}
+
+int bwl_forget_before(struct bwl_gens *x, struct bwl_pins *p, struct bwl_err *e)
+{
+	uint32_t slot = bwl_slot_before(p);
+	int r;
+
+	if (slot == BWL_NO_SLOT)
+		return 0;
+	r = keep_closed(p, &x->before, e);
+	if (r)
+		return r;
+	keep_revoked_all(p, slot);
+	__atomic_store_n(&bwl_in_force(p)->before, BWL_LOST_SLOT, __ATOMIC_SEQ_CST);
+	x->overwritten = true;
+	return 0;
 }
 
 const struct bwl_gen *bwl_gen_old(const struct bwl_gens *x)

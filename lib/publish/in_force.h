@@ -9,8 +9,6 @@
 /* Written in full before it is made active; packets read the index once. */
 void bwl_put_in_force(struct bwl_pins *p, struct bwl_sched s);
 struct bwl_sched *bwl_in_force(struct bwl_pins *p);
-/* The slot of the policy before is about to be written. Killed from here on: no way back. */
-void bwl_forget_before(struct bwl_pins *p);
 /* A slot that is neither of the two; what was ended for all in it stays ended. */
 int bwl_drop_unused(struct bwl_pins *p, uint32_t slot, struct bwl_err *e);
 /* Clears what an interrupted writer left. */
@@ -22,6 +20,11 @@ struct bwl_gens {
 };
 int bwl_gens_open(struct bwl_gens *x, struct bwl_pins *p, struct bwl_err *e);
 void bwl_gens_close(struct bwl_gens *x);
+/*
+ * The slot of the policy before is about to be written. Killed from here on: no way back, but what
+ * was revoked of it stays closed.
+ */
+int bwl_forget_before(struct bwl_gens *x, struct bwl_pins *p, struct bwl_err *e);
 /* NULL: there is none. */
 const struct bwl_gen *bwl_gen_old(const struct bwl_gens *x);
 const struct bwl_gen *bwl_gen_before(const struct bwl_gens *x);

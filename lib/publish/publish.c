@@ -168,6 +168,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	if (r)
 		return r;
 	bwl_names_note_all(p); /* every name is in the index now, so a missing one is new */
+	bwl_places_prune(p, bwl_gen_old(&x->gens));
 	r = bwl_retired_prune(p, bwl_gen_old(&x->gens), e);
 	if (r)
 		return r;
@@ -335,12 +336,12 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	 * undone.
 	 */
 	r = bwl_next_hops_fix(x->hop, x->nhops, e);
+	if (!r)
+		r = bwl_forget_before(&x->gens, p, e);
 	if (r) {
 		settle_next_hops(p);
 		return r;
 	}
-	bwl_forget_before(p);
-	x->gens.overwritten = true;
 	for (i = 1; i < p->schema.max_peers; i++)
 		*bwl_body_of(&p->gate[i], slot) = 0;
 	for (i = 0; i < x->b.pol->npeers; i++)

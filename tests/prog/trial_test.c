@@ -6,6 +6,7 @@
  */
 #include <sys/wait.h>
 #include <unistd.h>
+#include <bpf/bpf.h>
 #define RIG_HOST_ONLY
 #include "history.h"
 
@@ -144,17 +145,12 @@ static void die(void)
 	_exit(0);
 }
 
-/* A way back that is killed before its switch has overwritten the policy before. */
-static void a_policy_before_that_is_lost_is_not_said_to_be_back(void **state)
+/* Killed before its switch. */
+static void killed_way_back(void)
 {
-	const char *before = HEAD "peers:\n" DEST("steady", 1) "grant: { rate: 1gbit } }\n";
 	struct bwl_err e = { 0 };
 	pid_t child;
 
-	(void)state;
-	apply("%s", before);
-	try(HEAD "peers:\n" DEST("trial", 2) "grant: { rate: 1gbit } }\n");
-	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_TO_POLICY);
 	bwl_pins_close(rig->pins); /* with the lock */
 	rig->pins = rig_pins(rig);
 	child = fork();
@@ -164,6 +160,18 @@ static void a_policy_before_that_is_lost_is_not_said_to_be_back(void **state)
 		_exit(1);
 	}
 	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* It has overwritten the policy before. */
+static void a_policy_before_that_is_lost_is_not_said_to_be_back(void **state)
+{
+	const char *before = HEAD "peers:\n" DEST("steady", 1) "grant: { rate: 1gbit } }\n";
+
+	(void)state;
+	apply("%s", before);
+	try(HEAD "peers:\n" DEST("trial", 2) "grant: { rate: 1gbit } }\n");
+	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_TO_POLICY);
+	killed_way_back();
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host(TO(2) "udp"), "pass"); /* the trial goes on to its end */
 	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_IS_LOST);
@@ -419,6 +427,85 @@ static void what_was_revoked_before_a_trial_is_confirmed_stays_closed(void **sta
 	both("revoked");
 }
 
+static void open_name(const char *name)
+{
+	const struct bwl_change c = { .set = BWL_SET_AUTHORISE };
+	struct bwl_err e = { 0 };
+
+	if (bwl_peer_change(rig->pins, name, &c, &e))
+		fail_msg("%s", e.text);
+}
+
+/* By its prefixes and by its name; by the one or by all. */
+static void what_was_revoked_of_a_policy_that_is_lost_stays_closed(void **state)
+{
+	for (int all = 0; all < 2; all++) {
+		rig_teardown(state);
+		rig_setup(state);
+		apply(HEAD "peers:\n" ALPHA(ONE) OTHER);
+		try(HEAD "peers:\n" OTHER);
+		if (all)
+			assert_int_equal(bwl_revoke(rig->pins, NULL, NULL), 0);
+		else
+			close_name("alpha");
+		killed_way_back();
+		assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_IS_LOST);
+		way_back();
+		apply(HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::1'") OTHER);
+		if (all)
+			open_name("other");
+		both("revoked");
+		apply(HEAD "peers:\n" ALPHA("10.3.0.1, 'fd00:3::1'") OTHER);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(TO4("10.3.0.1")), "revoked");
+		assert_string_equal(host(TO6("fd00:3::1")), "revoked");
+		apply(HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::1'") OTHER);
+		both("revoked");
+		open_name("beta");
+		both("pass");
+	}
+}
+
+static unsigned kept_closed(void)
+{
+	struct bwl_key_retired key, *at = NULL;
+	unsigned n = 0;
+
+	for (; !bpf_map_get_next_key(rig->pins->fd[BWL_PIN_retired], at, &key); at = &key)
+		n += key.closed;
+	return n;
+}
+
+/* It keeps what it would lose if it were killed: as much as there is room for, and no longer. */
+static void a_way_back_needs_no_room_for_what_is_revoked(void **state)
+{
+	char before[2000];
+	size_t at;
+
+	rig_teardown(state);
+	rig = rig_open(&(struct rig_opts){ .host_only = true, .max_peers = 16 });
+	runs = 0;
+	at = (size_t)snprintf(
+		before, sizeof(before),
+		HEAD "peers:\n" OTHER BETA(
+			"10.4.0.1") "  - { name: alpha, path: clear, via: 192.0.2.1, via6: 'fe80::1',"
+				    " grant: { rate: 1gbit }, addresses: ['fd00:1::1'");
+	for (int i = 1; i <= 20; i++)
+		at += (size_t)snprintf(before + at, sizeof(before) - at, ", 10.1.0.%d", i);
+	snprintf(before + at, sizeof(before) - at, "] }\n");
+	apply("%s", before);
+	try(HEAD "peers:\n" OTHER);
+	close_name("alpha");
+	way_back();
+	both("revoked");
+	assert_int_not_equal(kept_closed(), 0);
+	apply("%s", before);
+	both("revoked");
+	assert_int_equal(kept_closed(), 0);
+	open_name("alpha");
+	both("pass");
+}
+
 /* Without an account nothing is left of the name: so nothing is said to be closed. */
 static void once_confirmed_a_name_that_is_gone_is_no_peer(void **state)
 {
@@ -541,6 +628,8 @@ int main(void)
 		RIG_TEST(revoked_by_its_name_on_trial_it_stays_revoked_by_its_name_before),
 		RIG_TEST(revoked_by_its_name_before_it_is_closed_on_trial_and_after_it),
 		RIG_TEST(what_was_revoked_before_a_trial_is_confirmed_stays_closed),
+		RIG_TEST(what_was_revoked_of_a_policy_that_is_lost_stays_closed),
+		RIG_TEST(a_way_back_needs_no_room_for_what_is_revoked),
 		RIG_TEST(once_confirmed_a_name_that_is_gone_is_no_peer),
 		RIG_TEST(a_return_never_undoes_a_revocation_and_makes_none),
 		RIG_TEST(revoke_all_on_trial_survives_the_return),
