@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <syslog.h>
 #include <bwl/encode.h>
+#include <bwl/past.h>
 #include <bwl/publish.h>
 #include "journal/journal.h"
 #include "accept.h"

@@ -16,6 +16,7 @@
 #ifndef BWL_LIB_CARRYOVER_H
 #define BWL_LIB_CARRYOVER_H
 
+#include <bwl/past.h>
 #include "ids.h"
 
 struct bwl_carryover_item {
@@ -40,13 +41,6 @@ struct bwl_carryover {
 	uint32_t held;                   /* first entry in bwl_held_v1; 0: not recorded */
 	uint32_t unknown;                /* number of items that start spent */
 };
-
-/* past.c: bytes that left the window within the last keep_ns, and perhaps earlier. */
-uint64_t bwl_past_sum(const struct bwl_past *past, uint64_t now_ns);
-/* So many of them, as bwl_past_sum() said just now, are counted elsewhere from now on. */
-void bwl_past_counted(struct bwl_past *past, uint64_t sum);
-/* At least as much as `from` has, for as long: its limit goes on under another name. */
-void bwl_past_follow(struct bwl_past *past, const struct bwl_past *from);
 
 void bwl_carryover_done(struct bwl_carryover *c);
 /* The next limit takes over this account. */

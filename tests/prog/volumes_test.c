@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Promise 3: whatever is done to a volume except granting, what is spent of it stays spent. */
 #define RIG_HOST_ONLY
+#include <bwl/past.h>
 #include "dests.h"
 
 static void nothing_an_operator_does_adds_volume(void **state)

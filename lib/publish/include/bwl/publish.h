@@ -68,9 +68,6 @@ const char *bwl_way_back_words(enum bwl_way_back way); /* after it: what is in f
  */
 int bwl_trial_refuses(const struct bwl_pins *p, struct bwl_err *e);
 
-/* Once a minute: windows of volumes forget for good what is old enough (struct bwl_past). */
-void bwl_past_mark(struct bwl_pins *p);
-
 /* A change to one peer's grant; fields not in `set` stay as they are. */
 enum bwl_change_bits {
 	BWL_SET_RATE = 1 << 0,

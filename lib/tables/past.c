@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What windows have forgotten (struct bwl_past). BPF only counts it; how long ago it was is here.
- */
+/* See past.h. BPF only counts it; how long ago it was is here. */
 #include <unistd.h>
-#include <bwl/publish.h>
-#include "carryover.h"
+#include <bwl/clock.h>
+#include <bwl/past.h>
 
 static uint64_t left(const struct bwl_past *past)
 {
