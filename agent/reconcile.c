@@ -582,8 +582,10 @@ void agent_reconcile_tick(struct agent *a, void *part)
 
 	if (r->busy_ns || bwl_is_trial_over(a->pins, bwl_now_ns()))
 		look_soon(r);
-	/* volumes that a killed writer left as spent; a writer that is alive settles them itself */
-	if (bwl_is_held(a->pins) && !bwl_pins_are_busy(a->pins) && bwl_settle_held(a->pin_dir, &e))
+	/* What a killed writer left, spent volumes and old names; one that is alive does it itself.
+	 */
+	if ((bwl_is_held(a->pins) || bwl_is_renaming(a->pins)) && !bwl_pins_are_busy(a->pins) &&
+	    bwl_settle_held(a->pin_dir, &e))
 		tell_err(r, LOG_ERR, &e);
 }
 

@@ -145,7 +145,8 @@ BWL_ASSERT_SIZE(struct bwl_release, 16);
  * bwl_held_v1: user space writes, BPF does not read it. Accounts that a writer of a policy holds
  * full until no packet uses the previous policy, so that the next writer can settle them if this
  * one is killed (lib/publish/carryover.h). [0]: `own` entries follow, `put` was bwl_ctl.active when
- * they were written.
+ * they were written. [0].state: 1 + what bwl_ctl.active is once the names that bwl_extra_v1 notes
+ * (BWL_X_RENAMED) are in force; 0: it notes none.
  */
 enum bwl_held_kind {
 	BWL_HELD_DONE,  /* nothing is held, or no longer */

@@ -266,7 +266,8 @@ enum bwl_extra_kind {
 	BWL_X_PORTION,
 	/*
 	 * Not a limit: a peer's new name, from before its policy is in force until bwl_name_v1 has
-	 * it, so that `revoke` finds it by that name.
+	 * it, so that `revoke` finds it by that name, and the next writer stores it if this one
+	 * is killed (bwl_held_v1[0]).
 	 */
 	BWL_X_RENAMED,
 };

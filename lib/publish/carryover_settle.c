@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <bwl/publish.h>
 #include "carryover_record.h"
+#include "renamed.h"
 
 /* The new policy never came into force: restores each account. */
 static void undo(struct bwl_carryover *c)
@@ -17,14 +18,12 @@ static void undo(struct bwl_carryover *c)
 	}
 }
 
-int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e)
+static int settle_accounts(struct bwl_pins *p, struct bwl_err *e)
 {
 	struct bwl_carryover c = { 0 };
 	struct bwl_ids ids;
 	int r;
 
-	if (!bwl_is_held(p))
-		return 0;
 	r = bwl_ids_open(p, &ids, e);
 	if (r)
 		return r;
@@ -39,6 +38,18 @@ int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e)
 	bwl_carryover_done(&c);
 	bwl_ids_close(&ids);
 	return r == -EPROTO ? 0 : r;
+}
+
+int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e)
+{
+	int r;
+
+	if (!bwl_is_held(p) && !bwl_is_renaming(p))
+		return 0;
+	r = bwl_pins_whole(p, e);
+	if (!r && bwl_is_held(p))
+		r = settle_accounts(p, e);
+	return r ? r : bwl_renamed_settle(p, e);
 }
 
 int bwl_settle_held(const char *pin_dir, struct bwl_err *e)

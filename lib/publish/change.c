@@ -6,6 +6,7 @@
 #include <string.h>
 #include <bwl/units.h>
 #include "build.h"
+#include "carryover_record.h"
 #include "closed_prefixes.h"
 
 /*
@@ -236,6 +237,8 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 	if (r)
 		return r;
 	r = bwl_trial_refuses(p, e);
+	if (!r)
+		r = bwl_held_settle(p, e);
 	if (!r)
 		r = bwl_gen_open(p, bwl_active_slot(p), &g, e);
 	if (r)

@@ -11,7 +11,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
@@ -22,6 +21,7 @@
 #include <bwl/next_hops.h>
 #include "forget.h"
 #include "in_force.h"
+#include "renamed.h"
 #include "silence.h"
 
 static void note_rate(const struct bwl_limit *l, uint32_t state, void *arg)
@@ -46,29 +46,6 @@ static void note_rates(const struct bwl_pins *p, const struct bwl_gen *g,
 }
 
 /*
- * If another name takes over the id of a revoked name, the old name gets an id of its own and stays
- * revoked.
- */
-static void keep_name(struct bwl_pins *p, struct bwl_ids *ids, const char *name)
-{
-	struct bwl_err e = { 0 };
-	uint32_t id;
-
-	if (bwl_ids_new(ids, name, &id, &e))
-		bwl_warn("%s; a later policy that names it again does not find it revoked", e.text);
-	else
-		p->gate[id].revoked = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
-}
-
-/* Once all names are stored. */
-static void forget_renamed(struct bwl_pins *p)
-{
-	for (uint32_t i = 0; i < p->schema.max_extras; i++)
-		if (p->extra[i].kind == BWL_X_RENAMED)
-			p->extra[i] = (struct bwl_extra){ 0 };
-}
-
-/*
  * After the switch: stores new names and removes what is no longer used. kept: the policy before a
  * trial, else NULL.
  */
@@ -80,22 +57,15 @@ static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids
 	size_t j;
 
 	for (j = 0; j < pol->npeers; j++) {
-		const struct bwl_pol_peer *q = &pol->peers[j];
-		char before[BWL_NAME_LEN];
-
-		if (!strncmp(p->name[id[j]].name, q->name, BWL_NAME_LEN))
+		if (!bwl_renamed_store(ids, in_force, id[j], pol->peers[j].name))
 			continue;
-		snprintf(before, sizeof(before), "%.31s", p->name[id[j]].name);
-		snprintf(p->name[id[j]].name, BWL_NAME_LEN, "%s", q->name);
-		if (*before && bwl_is_revoked(p, in_force, id[j]) && !bwl_policy_peer(pol, before))
-			keep_name(p, ids, before);
-		bwl_retired_take(p, q);
+		bwl_retired_take(p, &pol->peers[j]);
 		renamed = true;
 	}
 	if (renamed)
 		bwl_names_note_all(p);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* revoke.c reads in the other order */
-	forget_renamed(p);
+	bwl_renamed_forget(p);
 	return bwl_sweep(ids, in_force, kept, &swept, e);
 }
 
@@ -300,24 +270,6 @@ static void settle_next_hops(struct bwl_pins *p)
 	free(list);
 }
 
-/*
- * Before the switch: a peer that takes over an id has the id's old name until tidy(). If there is
- * no room, only a revocation by the new name before tidy() does not find it.
- */
-static void note_renamed(struct publish *x, struct bwl_pins *p)
-{
-	struct bwl_err e = { 0 };
-	uint32_t state;
-	size_t j;
-
-	for (j = 0; j < x->b.pol->npeers; j++) {
-		const char *name = x->b.pol->peers[j].name;
-
-		if (strncmp(p->name[x->id[j]].name, name, BWL_NAME_LEN))
-			bwl_ids_extra(&x->ids, BWL_X_RENAMED, name, x->id[j], 0, &state, &e);
-	}
-}
-
 /* From here on packets may use it. */
 static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
 		  struct bwl_err *e)
@@ -349,7 +301,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = bwl_gen_install(p, &x->b.gen, e);
 	if (r)
 		return r;
-	note_renamed(x, p);
+	bwl_renamed_note(&x->ids, x->b.pol, x->id);
 	bwl_carryover_hold(&x->b.carryover, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
 	if (o && o->confirm_ns) {

@@ -95,6 +95,11 @@ bool bwl_is_held(const struct bwl_pins *p)
 	return LOAD(p->held[0].own);
 }
 
+bool bwl_is_renaming(const struct bwl_pins *p)
+{
+	return LOAD(p->held[0].state);
+}
+
 bool bwl_is_stopped(const struct bwl_pins *p)
 {
 	uint32_t is = LOAD(p->ctl->stop);

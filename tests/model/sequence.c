@@ -59,7 +59,6 @@ static struct model {
 	bool zones;                /* in this sequence a zone has the limit, not each grant */
 	uint64_t seed, state, digest;
 	bool six, rebooted;
-	bool unnamed;     /* a killed writer may have left names as they were */
 	char told[12000]; /* what was done, for whoever reads a failure */
 } * m;
 
@@ -362,7 +361,6 @@ static void put_in_force(const struct policy *p, const struct bwl_publish_opts *
 	if (publish(p, o, &e))
 		broken("%s", e.text);
 	is_in_force(p, o->confirm_ns);
-	m->unnamed = false;
 }
 
 /* A policy that may follow; false: none was found. */
@@ -481,13 +479,10 @@ static void grant_one(void)
 
 	tell("GRANT %s\n", name[k]);
 	for (d = 0; d < NDESTS; d++) /* before: what it opens may pass at once */
-		if (has_dest(&m->now, k, d) && !ref_trial_ns())
+		if (!ref_trial_ns() && has_dest(&m->now, k, d))
 			ref_open((int)d);
 	r = bwl_peer_change(level_pins(), name[k], &c, &e);
-	if (r != (ref_trial_ns()    ? -EBUSY
-		  : has(&m->now, k) ? 0
-				    : -ENOENT) &&
-	    !(m->unnamed && (!r || r == -ENOENT)))
+	if (r != (ref_trial_ns() ? -EBUSY : has(&m->now, k) ? 0 : -ENOENT))
 		broken("grant %s: %d: %s", name[k], r, e.text);
 }
 
@@ -533,7 +528,6 @@ static void kill_one(void)
 		tell("not in force\n");
 		ref_trial(trial_ns);
 	} else {
-		m->unnamed = true;
 		is_in_force(&next, back ? 0 : x.o.confirm_ns);
 		ref_trial(bwl_trial_ns(level_pins()));
 	}

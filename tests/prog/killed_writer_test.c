@@ -38,6 +38,8 @@
 #define WIDER                                                                                      \
 	HEAD "  - { name: wider, addresses: [10.1.0.4/31], path: clear, via: 192.0.2.1,"           \
 	     " grant: { rate: 1gbit, volume: 6400b per 1d } }\n"
+#define ANEW_LEFT HEAD PEER("new", 2, "6400b")
+#define KIND_AGAIN HEAD PEER("kind", 2, "6400b") PEER("anew", 1, "6400b per 1h")
 #define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " udp" /* charged 64 bytes */
 #define LEFT 100U
 #define SPENT 30U
@@ -262,8 +264,8 @@ static void a_writer_killed_at_any_instruction_gives_back_what_he_held_and_no_mo
 	assert_true(stuck * 5 <= 5 * points);
 }
 
-/* Killed at its first call after the switch. */
-static void kill_after_switch(void)
+/* Killed at its first call after the switch; which one that was. */
+static unsigned kill_after_switch(void)
 {
 	unsigned at, last, before;
 	pid_t child;
@@ -275,6 +277,7 @@ static void kill_after_switch(void)
 		child = stopped(++at);
 		end(child);
 	} while (rig->pins->ctl->active == before);
+	return at;
 }
 
 /* The window turns meanwhile, and packets spend it again: nothing is left to give back. */
@@ -329,15 +332,118 @@ static void a_renamed_peer_can_be_revoked_by_its_new_name(void **state)
 	(void)state;
 	next = RENAMED;
 	kill_after_switch();
-	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
 	assert_int_equal(bwl_name_id(rig->pins, "anew"), 0);
-	assert_string_equal(host(TO(1)), "pass");
 	assert_int_equal(bwl_revoke(rig->pins, "nobody", &e), -ENOENT);
-	assert_string_equal(host(TO(1)), "pass");
+	assert_string_equal(host(TO(1)), "peer-volume");
 	assert_int_equal(bwl_revoke(rig->pins, "anew", &e), 0);
 	assert_string_equal(host(TO(1)), "revoked");
 	rig_policy(rig, next);
 	assert_string_equal(host(TO(1)), "revoked");
+	next = NEXT;
+}
+
+static int grant(const char *name)
+{
+	const struct bwl_change c = { .set = BWL_SET_AUTHORISE };
+	struct bwl_err e = { 0 };
+
+	return bwl_peer_change(rig->pins, name, &c, &e);
+}
+
+/* Also of the policy before a trial, during it and when it is in force again. */
+static void what_comes_after_a_killed_writer_finds_its_names(void **state)
+{
+	const struct bwl_publish_opts trial = { .confirm_ns = 60 * RIG_SECOND };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	next = RENAMED;
+	kill_after_switch();
+	assert_int_equal(rig_try_policy(rig, ANEW_LEFT, &trial, NULL, &e), 0);
+	assert_int_equal(bwl_revoke(rig->pins, "anew", &e), 0);
+	assert_int_equal(bwl_rollback(rig->pins, &e), 0);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1)), "revoked");
+	assert_int_equal(grant("kind"), -ENOENT);
+	assert_string_equal(host(TO(1)), "revoked");
+	assert_int_equal(grant("anew"), 0);
+	assert_string_equal(host(TO(1)), "pass");
+	next = NEXT;
+}
+
+/* It is a writer, too. Its own record would take the place of that one's. */
+static void a_grant_after_a_killed_writer_settles_what_he_held(void **state)
+{
+	(void)state;
+	kill_after_switch();
+	assert_true(bwl_is_held(rig->pins));
+	assert_int_equal(drain(TO(4), 1), 0);
+	assert_int_equal(grant("longer"), 0);
+	assert_false(bwl_is_held(rig->pins));
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO(1), 2 * LEFT), LEFT - SPENT);
+	assert_int_equal(drain(TO(4), 2 * LEFT), LEFT - SPENT);
+}
+
+static void a_grant_after_a_killed_writer_goes_by_the_new_names(void **state)
+{
+	(void)state;
+	next = RENAMED;
+	kill_after_switch();
+	assert_int_equal(grant("kind"), -ENOENT);
+	assert_int_equal(grant("anew"), 0);
+	kill_after_switch();
+	assert_int_equal(grant("anew"), 0);
+	assert_int_equal(drain(TO(1), 2 * LEFT), LEFT - SPENT);
+	next = NEXT;
+}
+
+static void names_of_a_policy_that_did_not_come_into_force_are_forgotten(void **state)
+{
+	struct bwl_err e = { 0 };
+	unsigned hold, last;
+	uint32_t before;
+
+	(void)state;
+	next = RENAMED;
+	find_calls(&hold, &last);
+	begin();
+	before = rig->pins->ctl->active;
+	end(stopped(hold));
+	assert_int_equal(rig->pins->ctl->active, before);
+	assert_true(bwl_is_renaming(rig->pins));
+	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
+	assert_false(bwl_is_renaming(rig->pins));
+	assert_int_equal(bwl_revoke(rig->pins, "anew", &e), -ENOENT);
+	assert_int_equal(grant("anew"), -ENOENT);
+	assert_string_equal(host(TO(1)), "pass");
+	assert_int_equal(bwl_revoke(rig->pins, "kind", &e), 0);
+	assert_string_equal(host(TO(1)), "revoked");
+	next = NEXT;
+}
+
+/* The peer has his id, and he is revoked wherever he comes back. */
+static void a_revoked_name_that_a_killed_writer_replaced_stays_revoked(void **state)
+{
+	struct bwl_err e = { 0 };
+	uint32_t before;
+	unsigned at;
+
+	(void)state;
+	next = RENAMED;
+	at = kill_after_switch();
+	begin();
+	assert_int_equal(bwl_revoke(rig->pins, "kind", &e), 0);
+	before = rig->pins->ctl->active;
+	end(stopped(at));
+	assert_int_not_equal(rig->pins->ctl->active, before);
+	rig_policy(rig, KIND_AGAIN);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1)), "revoked");
+	assert_string_equal(host(TO(2)), "revoked");
+	assert_int_equal(grant("anew"), 0);
+	assert_string_equal(host(TO(1)), "pass");
+	assert_string_equal(host(TO(2)), "revoked");
 	next = NEXT;
 }
 
@@ -348,6 +454,11 @@ int main(void)
 		RIG_TEST(a_window_that_turned_while_it_was_held_is_not_given_back_twice),
 		RIG_TEST(what_a_shorter_window_forgot_is_taken_over_from_the_record_too),
 		RIG_TEST(a_renamed_peer_can_be_revoked_by_its_new_name),
+		RIG_TEST(what_comes_after_a_killed_writer_finds_its_names),
+		RIG_TEST(a_grant_after_a_killed_writer_settles_what_he_held),
+		RIG_TEST(a_grant_after_a_killed_writer_goes_by_the_new_names),
+		RIG_TEST(names_of_a_policy_that_did_not_come_into_force_are_forgotten),
+		RIG_TEST(a_revoked_name_that_a_killed_writer_replaced_stays_revoked),
 	};
 
 	return cmocka_run_group_tests_name("held", tests, NULL, NULL);

@@ -44,8 +44,8 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
  */
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e);
 /*
- * Settles held accounts (bwl_is_held()), as every writer of a policy does first. Waits for a writer
- * that is alive.
+ * Settles held accounts (bwl_is_held()) and new names (bwl_is_renaming()), as every writer does
+ * first. Waits for a writer that is alive.
  */
 int bwl_settle_held(const char *pin_dir, struct bwl_err *e);
 /*

@@ -17,6 +17,8 @@ int bwl_policy_read_slot(struct bwl_pins *p, uint32_t slot, struct bwl_policy **
 
 /* Does a writer hold volumes full now, or did it when it was killed? */
 bool bwl_is_held(const struct bwl_pins *p);
+/* Does a writer rename peers now, or did it when it was killed? */
+bool bwl_is_renaming(const struct bwl_pins *p);
 
 /*
  * Sets the deadline to now + the policy's heartbeat, but not beyond the end of the lease.
