@@ -87,11 +87,12 @@ static void on_line(const struct sums_line *l, void *arg)
 		return;
 	if (l->sum)
 		snprintf(text, sizeof(text), "%s, %llu times in %s, one of them %s > %s, %u bytes",
-			 what, (unsigned long long)events, during, bwl_event_address(e->saddr, src),
-			 bwl_event_address(e->daddr, dst), e->len);
+			 what, (unsigned long long)events, during,
+			 bwl_event_address(e, e->saddr, src), bwl_event_address(e, e->daddr, dst),
+			 e->len);
 	else
 		snprintf(text, sizeof(text), "%s, %s > %s, %u bytes", what,
-			 bwl_event_address(e->saddr, src), bwl_event_address(e->daddr, dst),
+			 bwl_event_address(e, e->saddr, src), bwl_event_address(e, e->daddr, dst),
 			 e->len);
 	agent_record_event(sums_is_junk(e->kind), kind, text,
 			   json_of(p, l, *peer ? peer : NULL, port, all));

@@ -78,10 +78,14 @@ static bool step(struct judge *j, const char *check, unsigned int reason, const 
 	return reason == BWL_R_NONE;
 }
 
+static const uint8_t nobodys[4]; /* begin of an IPv6 address: as bwl_is_nobodys() */
+
 static bool source_has(const struct bwl_port *p, const struct ctl_question *q)
 {
 	uint32_t a[4];
 
+	if (q->family == 6 && !memcmp(q->src, nobodys, sizeof(nobodys)))
+		return false;
 	memcpy(a, q->src, sizeof(a));
 	for (unsigned int i = 0; q->family == 4 && i < p->nsrc4 && i < BWL_MAX_SOURCES; i++)
 		if ((a[0] & p->src4[i].mask) == p->src4[i].addr)
@@ -160,11 +164,10 @@ static bool judge_port(struct judge *j)
 static bool ends_here(const struct ctl_question *q)
 {
 	const uint8_t *d = q->dst;
-	static const uint8_t zero[12];
 
 	if (q->family == 4)
 		return d[0] == 0 || d[0] == 127 || (d[0] == 169 && d[1] == 254) || d[0] >= 224;
-	return d[0] == 0xff || (d[0] == 0xfe && (d[1] & 0xc0) == 0x80) || !memcmp(d, zero, 12);
+	return d[0] == 0xff || (d[0] == 0xfe && (d[1] & 0xc0) == 0x80) || !memcmp(d, nobodys, 4);
 }
 
 static void judge_class(struct judge *j)

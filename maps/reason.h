@@ -36,7 +36,8 @@
 	X(ETHERTYPE, "ethertype", 0, "neither IPv4, IPv6 nor ARP", "") \
 	X(VLAN, "vlan", 0, "a VLAN tag that the host port may not use", "list it in vlans") \
 	X(SRC_MAC, "source-mac", 0, "not the host port's MAC", "") \
-	X(SRC_ADDR, "source-address", 0, "not one of the host port's sources", \
+	X(SRC_ADDR, "source-address", 0, \
+	  "not one of the host port's sources, or nobody's (::ffff:10.1.0.1)", \
 	  "list the prefix in sources") \
 	X(LOCAL_PROTO, "local-protocol", 0, \
 	  "ends at the DPU: multicast, broadcast, LLDP, MLD, …; out: its own MLD and IGMP", "") \

@@ -33,10 +33,13 @@ static __always_inline __u32 bwl_decrypted(const struct bwl_ctx *c, struct __sk_
 
 	if (!bwl_sa_is_told || bpf_skb_get_xfrm_state(skb, 0, &sa, sizeof(sa), 0))
 		return 0;
-	if (sa.family == BWL_AF_INET)
+	if (sa.family == BWL_AF_INET) {
 		bwl_map4(addr, sa.remote_ipv4);
-	else
+	} else {
 		__builtin_memcpy(addr, sa.remote_ipv6, sizeof(addr));
+		if (bwl_is_nobodys(addr))
+			return 0;
+	}
 	return bwl_remote(c, addr);
 }
 

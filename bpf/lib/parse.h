@@ -102,6 +102,22 @@ static __always_inline void bwl_map4(__be32 dst[4], __be32 addr)
 	dst[3] = addr;
 }
 
+/*
+ * Is this address of an IPv6 header nobody's? ::/32 is reserved (RFC 4291, 2.4), and what is in use
+ * of it stays inside a machine: ::1, ::a.b.c.d, ::ffff:0:a.b.c.d, and ::ffff:a.b.c.d, which is how
+ * our tables spell IPv4 (bwl_map4()). Linux drops none of them but ::1 (from 5.4 to 5.11 mapped
+ * sources), and a socket would take such a sender for the IPv4 host.
+ */
+static __always_inline _Bool bwl_is_nobodys(const __be32 addr[4])
+{
+	return !addr[0];
+}
+
+static __always_inline _Bool bwl_is_unspecified(const __be32 addr[4])
+{
+	return !(addr[0] | addr[1] | addr[2] | addr[3]);
+}
+
 /* Walks the IPv4 options; a source route would let the host choose the path. */
 static __always_inline int bwl_parse_ipopt(struct bwl_pkt *k, void *data, void *end, __u32 off,
 					   __u32 stop)
@@ -245,7 +261,7 @@ static __always_inline _Bool bwl_nd_fits(const struct bwl_pkt *k, const struct b
 	const __be32 *d = k->daddr, *t = nd->target;
 	__be32 group = bwl_htonl(0xff020000) ^ d[0];
 
-	if ((t[0] & bwl_htonl(0xff000000)) == bwl_htonl(0xff000000))
+	if ((t[0] & bwl_htonl(0xff000000)) == bwl_htonl(0xff000000) || bwl_is_nobodys(t))
 		return 0;
 	if ((d[0] & bwl_htonl(0xff000000)) != bwl_htonl(0xff000000)) /* unicast, on the wire as
 								      * well */
@@ -407,10 +423,15 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 	if (ip->version != 6 || frame_len - off < sizeof(*ip) ||
 	    left > frame_len - off - sizeof(*ip))
 		return BWL_R_MALFORMED;
-	k->family = 6;
-	k->df = 1;
 	__builtin_memcpy(k->saddr, &ip->saddr, 16);
 	__builtin_memcpy(k->daddr, &ip->daddr, 16);
+	/* Nothing may compare such an address with an IPv4 one: nothing more is read. */
+	if (bwl_is_nobodys(k->saddr) && !bwl_is_unspecified(k->saddr))
+		return BWL_R_SRC_ADDR;
+	if (bwl_is_nobodys(k->daddr))
+		return BWL_R_LOCAL_PROTO;
+	k->family = 6;
+	k->df = 1;
 	next = ip->nexthdr;
 	hop = ip->hop_limit;
 	off += sizeof(*ip);

@@ -62,7 +62,7 @@ BWL_GLOBAL int bwl_tags_ok(const struct bwl_port *p, const struct bwl_pkt *k, in
 	return 1;
 }
 
-/* Destinations that no peer can have: they end at the DPU. */
+/* Destinations that no peer can have: they end at the DPU. Of IPv6 ::/32 as well (bwl_parse()). */
 static __always_inline _Bool bwl_ends_here(const struct bwl_pkt *k)
 {
 	__u32 d = bwl_ntohl(k->daddr[3]);
@@ -72,8 +72,7 @@ static __always_inline _Bool bwl_ends_here(const struct bwl_pkt *k)
 	if (k->family == 4) /* 0/8, 127/8, 169.254/16, 224/3 */
 		return d >> 24 == 0 || d >> 24 == 127 || d >> 16 == 0xa9fe || d >= 0xe0000000;
 	d = bwl_ntohl(k->daddr[0]);
-	return d >> 24 == 0xff || (d & 0xffc00000) == 0xfe800000 ||
-	       (!k->daddr[0] && !k->daddr[1] && !k->daddr[2]);
+	return d >> 24 == 0xff || (d & 0xffc00000) == 0xfe800000;
 }
 
 /* From a link-local address, or from none: a host that is not configured yet, MLD, DHCP. */
@@ -84,7 +83,7 @@ static __always_inline _Bool bwl_of_the_link(const struct bwl_pkt *k)
 	if (k->family == 4)
 		return !a || a >> 16 == 0xa9fe;
 	return (k->saddr[0] & bwl_htonl(0xffc00000)) == bwl_htonl(0xfe800000) ||
-	       !(k->saddr[0] | k->saddr[1] | k->saddr[2] | k->saddr[3]);
+	       bwl_is_unspecified(k->saddr);
 }
 
 /*

@@ -129,7 +129,7 @@ enum bwl_range bwl_pfx_range(const struct bwl_pfx *x)
 		return BWL_LINK_LOCAL;
 	if (x->len == 128 && !memcmp(a, &in6addr_loopback, 16))
 		return BWL_LOOPBACK;
-	if (x->len == 128 && !memcmp(a, &in6addr_any, 16))
+	if (x->len >= 32 && !memcmp(a, &in6addr_any, 4)) /* bwl_is_nobodys() of the programs */
 		return BWL_UNSPECIFIED;
 	return BWL_USABLE;
 }

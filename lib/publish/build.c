@@ -37,6 +37,7 @@ int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, stru
 		n.own += (uint32_t)pol->ports[i].nsources;
 	for (i = 0; i < pol->npeers; i++)
 		n.own += *pol->peers[i].ipsec_remote != 0;
+	n.own++; /* IPv4 as a whole: bwl_build_ports() */
 	n.peers = (uint32_t)pol->npeers;
 	*ret = n;
 	return 0;

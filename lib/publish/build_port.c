@@ -166,10 +166,24 @@ static void fill_tunnel_port(struct bwl_build *b)
 	}
 }
 
+/*
+ * Owners of both families are in one trie, IPv4 as ::ffff:a.b.c.d. Without this entry a source such
+ * as ::/0 would own every IPv4 address that nothing longer has, the DPU's among them.
+ */
+static int fill_no_ip4(struct bwl_build *b, struct bwl_err *e)
+{
+	const struct bwl_key_lpm6 key = bwl_build_own_key(&(struct bwl_pfx){ .family = 4 });
+	const uint32_t none = BWL_OWN_REMOTE;
+
+	if (bpf_map_update_elem(b->gen.own, &key, &none, 0))
+		return bwl_fail(e, errno, "cannot set apart IPv4's owners: %s", strerror(errno));
+	return 0;
+}
+
 int bwl_build_ports(struct bwl_build *b, struct bwl_err *e)
 {
+	int r = fill_no_ip4(b, e);
 	size_t i;
-	int r = 0;
 
 	for (i = 0; !r && i < b->pol->nuplinks; i++)
 		r = fill_uplink(b, b->pol->uplinks[i], e);

@@ -226,8 +226,8 @@ json_t *bwl_json_packet(const struct bwl_pins *p, const struct bwl_event *e)
 	json_object_set_new(o, "reason", json_string(bwl_reason_name(e->reason)));
 	json_object_set_new(o, "port", bwl_json_text(*port ? port : NULL));
 	json_object_set_new(o, "peer", bwl_json_text(bwl_peer_name(p, e->peer, name)));
-	json_object_set_new(o, "source", json_string(bwl_event_address(e->saddr, addr)));
-	json_object_set_new(o, "destination", json_string(bwl_event_address(e->daddr, addr)));
+	json_object_set_new(o, "source", json_string(bwl_event_address(e, e->saddr, addr)));
+	json_object_set_new(o, "destination", json_string(bwl_event_address(e, e->daddr, addr)));
 	json_object_set_new(o, "ethertype", json_integer(e->ethertype));
 	json_object_set_new(o, "ip_protocol", json_integer(e->proto));
 	json_object_set_new(o, "source_port", json_integer(ntohs(e->sport)));

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Words for events' addresses and for limits, for people. */
 #include <arpa/inet.h>
+#include <linux/if_ether.h>
 #include <stdio.h>
 #include "bwl/pins.h"
 #include "bwl/policy.h"
 #include "bwl/tables.h"
 
-char *bwl_event_address(const __be32 a[4], char buf[static BWL_EVENT_ADDRESS])
+char *bwl_event_address(const struct bwl_event *e, const __be32 a[4],
+			char buf[static BWL_EVENT_ADDRESS])
 {
-	bool v4 = !a[0] && !a[1] && a[2] == htonl(0xffff);
+	/* A host can write such an address into a frame of IPv6, too. */
+	bool v4 = e->ethertype != ETH_P_IPV6 && !a[0] && !a[1] && a[2] == htonl(0xffff);
 
 	_Static_assert(BWL_EVENT_ADDRESS == INET6_ADDRSTRLEN, "as inet_ntop() writes them");
 	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? &a[3] : a, buf, BWL_EVENT_ADDRESS);

@@ -43,7 +43,8 @@ static void sane(const struct bwl_pkt *k, unsigned r, size_t size, uint32_t fram
 	}
 	must(r == BWL_R_NONE || r == BWL_R_TRUNCATED || r == BWL_R_MALFORMED ||
 		     r == BWL_R_ETHERTYPE || r == BWL_R_VLAN || r == BWL_R_SRC_MAC ||
-		     r == BWL_R_SOURCE_ROUTE || r == BWL_R_EXT_HEADERS,
+		     r == BWL_R_SOURCE_ROUTE || r == BWL_R_EXT_HEADERS || r == BWL_R_SRC_ADDR ||
+		     r == BWL_R_LOCAL_PROTO,
 	     "a reason of the parser's");
 	must(k->nvid <= BWL_MAX_TAGS && (!k->nvid || (k->vid[0] < 4096 && k->vid[1] < 4096)),
 	     "tags");
@@ -51,6 +52,8 @@ static void sane(const struct bwl_pkt *k, unsigned r, size_t size, uint32_t fram
 		return;
 	must(k->arp || k->family == 4 || k->family == 6, "a family or ARP");
 	must(k->l3_off == 14 + 4 * k->nvid && k->l3_off < size, "layer 3 can be read");
+	must(k->family != 6 || (k->daddr[0] && (k->saddr[0] || bwl_is_unspecified(k->saddr))),
+	     "no address of IPv6 spells one of IPv4");
 	must(k->hdr_len >= k->l3_off && k->hdr_len <= frame_len, "headers lie in the frame");
 	must(bwl_classify(k, proto, port[0], port[1]) < _BWL_CLASS_MAX, "a class");
 }

@@ -14,7 +14,7 @@ sources=${BWL_CORPUS_SOURCES:-tcpdump wireshark}
 corpus=$BWL_BUILD/corpus
 bin=$BWL_BUILD/tests/prog
 fields=(frame.protocols eth.dst eth.type vlan.id ieee8021ad.id ip.hdr_len ip.len ip.flags.mf
-	ip.frag_offset ip.proto ip.dst ip.opt.type ipv6.plen ipv6.dst ipv6.nxt icmpv6.type
+	ip.frag_offset ip.proto ip.dst ip.opt.type ipv6.plen ipv6.src ipv6.dst ipv6.nxt icmpv6.type
 	tcp.srcport tcp.dstport tcp.hdr_len udp.srcport udp.dstport udp.length
 	infiniband.bth.opcode _ws.malformed)
 

@@ -146,9 +146,12 @@ static void arp_and_nd_end_at_the_dpu_and_nothing_else_does(void **state)
 		 "pass-neighbour" },
 	       { "eth ip6 src=:: dst=ff02::1:ff00:1 hop=255 nd kind=135 target=fd00:7::1",
 		 "pass-neighbour" },
-	       { "eth ip6 src=fd00:7::2 dst=fe80::1 hop=255 nd kind=136", "pass-neighbour" },
-	       { "eth ip6 src=fd00:9::2 dst=fe80::1 hop=255 nd kind=136", "source-address" },
-	       { "eth ip6 src=fd00:7::2 dst=fe80::1 hop=254 nd kind=136", "local-protocol" },
+	       { "eth ip6 src=fd00:7::2 dst=fe80::1 hop=255 nd kind=136 target=fd00:7::2",
+		 "pass-neighbour" },
+	       { "eth ip6 src=fd00:9::2 dst=fe80::1 hop=255 nd kind=136 target=fd00:7::2",
+		 "source-address" },
+	       { "eth ip6 src=fd00:7::2 dst=fe80::1 hop=254 nd kind=136 target=fd00:7::2",
+		 "local-protocol" },
 	       { "eth ip6 src=fe80::2 dst=ff02::1 hop=254 nd kind=135", "local-protocol" },
 	       { "eth ip6 src=fe80::2 dst=fd00:1::1 hop=254 nd kind=135", "source-address" },
 	       /* Router solicitation, advertisement, redirect */
@@ -197,7 +200,7 @@ static void the_exact_destination_comes_before_the_prefix(void **state)
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::2 udp", "from" },
 	       { "eth ip4 src=10.0.7.2 dst=10.4.0.1 udp", "no-peer" },
 	       { "eth ip6 src=fd00:7::2 dst=fd00:2::1 udp", "no-peer" },
-	       { "eth ip6 src=fd00:7::2 dst=::ffff:10.1.0.1 udp", "no-peer" },
+	       { "eth ip6 src=fd00:7::2 dst=::ffff:10.1.0.1 udp", "local-protocol" },
 	       { "eth ip4 src=10.0.7.2 dst=10.0.8.2 udp", "no-peer" }, /* the other host port */
 	       { "eth ip4 src=10.0.7.2 dst=10.2.0.1 udp", "no-grant" },
 	       { "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", "no-sa" });

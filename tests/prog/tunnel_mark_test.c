@@ -60,6 +60,10 @@ static void what_is_decrypted_is_its_peers_whose_sa_marked_it(void **state)
 	assert_string_equal(in(id_of("b"), FROM_A), "tunnel-source");
 	assert_string_equal(in(0, FROM_A), "no-sa"); /* an SA that sets no mark */
 	assert_string_equal(in(id_of("open"), "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp"), "no-sa");
+	assert_string_equal(in(id_of("a"), "eth ip6 src=::ffff:10.3.0.1 dst=fd00:7::2 udp"),
+			    "source-address");
+	assert_string_equal(in(id_of("a"), "eth ip6 src=fd00:3::1 dst=::ffff:10.0.7.2 udp"),
+			    "local-protocol");
 	assert_string_equal(in(200, FROM_A), "no-sa"); /* no peer has this id */
 	assert_string_equal(in(BWL_MARK_ID, FROM_A), "no-sa");
 	assert_string_equal(in(id_of("a"), "eth ip4 src=10.3.0.1 dst=10.9.9.9 udp"), "uplink-in");

@@ -57,6 +57,90 @@ static void only_peers_reach_a_host_and_only_its_own_addresses(void **state)
 	       { "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp fill=1200 cut=36", "malformed" });
 }
 
+/*
+ * IPv4 is spelled ::ffff:a.b.c.d in our tables: no frame of IPv6 may be taken for what it spells,
+ * neither where a peer's prefix covers those addresses nor where a host's does.
+ */
+#define WIDE(sources, addresses)                                                                   \
+	"version: 1\nnode: rig\nuplinks: [p0]\nuplink_control: [bgp, bfd, dhcp, ptp]\n"            \
+	"heartbeat: none\nhost_ports:\n"                                                           \
+	"  - { dev: h0, sources: [10.0.7.0/24, '" sources "'] }\n"                                 \
+	"peers:\n"                                                                                 \
+	"  - { name: four, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"                    \
+	" grant: { rate: 1gbit }, accept: { rate: 1gbit } }\n"                                     \
+	"  - { name: six, addresses: ['" addresses "'], path: clear, via6: 'fe80::1',"             \
+	" grant: { rate: 1gbit }, accept: { rate: 1gbit } }\n"                                     \
+	"  - { name: sealed, addresses: [10.3.0.1], ipsec: { remote: 192.0.2.9 },"                 \
+	" grant: { rate: 1gbit } }\n"                                                              \
+	"  - { name: self, addresses: [192.0.2.0/24], grant: { rate: 1mbit } }\n"
+#define IKE "udp sport=500 dport=500 fill=40"
+#define IKE_NAT "udp sport=4500 dport=4500 hex=00000000 fill=40"
+
+static void nobody_is_an_ipv4_host_by_a_header_of_ipv6(void **state)
+{
+	(void)state;
+	apply(WIDE("fd00:7::/64", "::/1"));
+	rig_advance(RIG_SECOND);
+	EXPECT(host, { "eth ip6 src=fd00:7::2 dst=::ffff:10.1.0.1 udp", "local-protocol" },
+	       { "eth ip6 src=fd00:7::2 dst=::ffff:8.8.8.8 udp", "local-protocol" },
+	       { "eth ip6 src=fd00:7::2 dst=::10.1.0.1 udp", "local-protocol" },
+	       { "eth ip6 src=fd00:7::2 dst=::ffff:0:a01:1 tcp", "local-protocol" },
+	       { "eth ip6 src=fe80::2 dst=ff02::1 hop=255 nd kind=136 target=::ffff:10.0.7.2",
+		 "local-protocol" },
+	       { "eth ip6 src=fe80::2 dst=ff02::1 hop=255 nd kind=136 target=fe80::2",
+		 "pass-neighbour" },
+	       { "eth ip6 src=fd00:7::2 dst=64:ff9b::10.1.0.1 udp", "pass" },
+	       { "eth ip6 src=fd00:7::2 dst=2001:db8:1::1 udp", "pass" },
+	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "pass" });
+	EXPECT(uplink, { "eth ip6 src=::ffff:10.1.0.1 dst=fd00:7::2 udp", "source-address" },
+	       { "eth ip6 src=::10.1.0.1 dst=fd00:7::2 udp", "source-address" },
+	       { "eth ip6 src=::ffff:10.1.0.1 dst=::ffff:10.0.7.2 udp", "source-address" },
+	       { "eth ip6 src=2001:db8:1::1 dst=::ffff:10.0.7.2 udp", "local-protocol" },
+	       { "eth ip6 src=64:ff9b::1 dst=fd00:7::2 udp", "pass-accept" },
+	       { "eth ip6 src=2001:db8:1::1 dst=fd00:7::2 udp", "pass-accept" },
+	       { "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp", "pass-accept" });
+	EXPECT(uplink, { "eth ip6 src=::ffff:192.0.2.9 dst=2001:db8::1 " IKE, "source-address" },
+	       { "eth ip6 src=::ffff:192.0.2.9 dst=2001:db8::1 " IKE_NAT, "source-address" },
+	       { "eth ip6 src=::ffff:192.0.2.9 dst=2001:db8::1 type=50 fill=40", "source-address" },
+	       { "eth ip6 src=::ffff:192.0.2.9 dst=::ffff:192.0.2.2 " IKE, "source-address" },
+	       { "eth ip6 src=::ffff:192.0.2.7 dst=2001:db8::1 udp", "source-address" },
+	       { "eth ip6 src=::ffff:192.0.2.1 dst=2001:db8::1 udp dport=3784", "source-address" },
+	       { "eth ip6 src=2001:db8::2 dst=::ffff:192.0.2.2 udp dport=3784", "local-protocol" },
+	       { "eth ip6 src=::ffff:192.0.2.1 dst=2001:db8::1 tcp dport=179", "source-address" },
+	       { "eth ip6 src=fe80::1 dst=ff02::1 hop=255 nd kind=136 target=::ffff:192.0.2.1",
+		 "uplink-in" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 " IKE, "pass-ike" },
+	       { "eth ip6 src=2001:db8::2 dst=2001:db8::1 udp dport=3784", "pass-control" },
+	       { "eth ip4 src=192.0.2.1 dst=192.0.2.2 udp dport=3784", "pass-control" });
+	EXPECT(gate, { "eth ip6 src=2001:db8::1 dst=::ffff:192.0.2.9 " IKE, "local-protocol" },
+	       { "eth ip6 src=::ffff:192.0.2.2 dst=2001:db8::9 udp", "source-address" },
+	       { "eth ip6 src=2001:db8::1 dst=::ffff:192.0.2.7 udp dport=3784", "local-protocol" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 " IKE, "pass-ike" });
+	EXPECT(tagged_gate, { "eth ip6 src=fd00:7::2 dst=::ffff:10.1.0.1 udp", "local-protocol" },
+	       { "eth ip6 src=fd00:7::2 dst=2001:db8:1::1 udp", "pass-gate" });
+}
+
+static void a_source_of_all_ipv6_owns_nothing_of_ipv4(void **state)
+{
+	(void)state;
+	apply(WIDE("::/1", "fd00:1::/64"));
+	rig_advance(RIG_SECOND);
+	EXPECT(host, { "eth ip6 src=::ffff:10.0.7.2 dst=fd00:1::1 udp", "source-address" },
+	       { "eth ip6 src=::10.0.7.2 dst=fd00:1::1 udp", "source-address" },
+	       { "eth ip6 src=::ffff:0:a00:702 dst=fd00:1::1 udp", "source-address" },
+	       { "eth vlan id=5 ip6 src=::ffff:10.0.7.2 dst=fd00:1::1 udp", "source-address" },
+	       { "eth ip6 src=64:ff9b::10.0.7.2 dst=fd00:1::1 udp", "pass" },
+	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "pass" });
+	/* The DPU's own addresses and strangers' stay theirs. */
+	EXPECT(uplink, { "eth ip4 src=192.0.2.9 dst=192.0.2.2 " IKE, "pass-ike" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=40", "pass-esp" },
+	       { "eth ip4 src=192.0.2.7 dst=192.0.2.2 udp", "pass-self" },
+	       { "eth ip4 src=10.1.0.1 dst=10.0.9.9 udp", "uplink-in" },
+	       { "eth ip6 src=fd00:1::1 dst=::ffff:10.0.7.2 udp", "local-protocol" },
+	       { "eth ip6 src=fd00:1::1 dst=2001:db8:7::2 udp", "pass-accept" },
+	       { "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp", "pass-accept" });
+}
+
 static void arrivals_are_charged_to_accept(void **state)
 {
 	struct bwl_err e = { 0 };
@@ -339,6 +423,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(only_peers_reach_a_host_and_only_its_own_addresses),
+		RIG_TEST(nobody_is_an_ipv4_host_by_a_header_of_ipv6),
+		RIG_TEST(a_source_of_all_ipv6_owns_nothing_of_ipv4),
 		RIG_TEST(arrivals_are_charged_to_accept),
 		RIG_TEST(neighbours_and_named_control_reach_the_dpu),
 		RIG_TEST(arp_and_nd_of_a_host_have_a_small_limit),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tunnels that end at the DPU: every encapsulation that a kernel can remove, with a packet for a
 # neighbour of the DPU inside; ESP, AH and IKE from the host and from the wire, where only the DPUs
-# of encrypted peers may use them.
+# of encrypted peers may use them; and addresses of IPv6 that spell one of IPv4 (::ffff:a.b.c.d and the like).
 set -uo pipefail
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
@@ -101,5 +101,73 @@ for who in host wire remote; do
 done
 check "of the remotes' the sockets of IKE do hear, of both families" \
 	eval '[[ $(heard) != *"udp4 0 "* && $(heard) != *"udp6 0 "* ]]'
+
+# In the name of an IPv4 host, by IPv6: a remote, the peer of named control, a clear peer; to the DPU and to the host.
+spells() { # IPv4 address
+	local a
+	IFS=. read -ra a <<<"$1"
+	echo "::ffff:$1 ::$1 ::ffff:0:$(printf '%02x%02x:%02x%02x' "${a[@]}")"
+}
+named=$NAMED
+NAMED='uplink_control: [bgp, bfd]'
+thief_peers | lab_policy_head | lab_apply || nok "the policy names control"
+{
+	for d in $DPU6 $(spells 192.0.2.1); do
+		for s in $(spells $R4) $(spells $LAB_VIA4) $(spells $A4); do
+			ipsec_to "eth ip6 src=$s dst=$d"
+			echo "eth ip6 src=$s dst=$d udp sport=49152 dport=3784 fill=64"
+			echo "eth ip6 src=$s dst=$d tcp sport=40001 dport=179 flags=2 fill=64"
+		done
+	done
+	for d in $(spells 192.0.2.1); do ipsec_to "eth ip6 src=$R6 dst=$d"; done
+	for s in $(spells $A4); do echo "eth ip6 src=$s dst=$HOST6 udp fill=64"; done
+	for d in $(spells $HOST4); do echo "eth ip6 src=$A6 dst=$d udp fill=64"; done
+} >"$LAB_TMP/by-spelled"
+printf 'eth ip%s udp fill=64\n' "4 src=$A4 dst=$HOST4" "6 src=$A6 dst=$HOST6" >"$LAB_TMP/by-clear"
+at_host_on() {
+	lab_bg at-host0 host "$FRAMES" count h0
+	AT_HOST=$LAB_PID
+	lab_wait_for 5 grep -q ready "$LAB_TMP/at-host0" || nok "the judge at the host is ready"
+}
+at_host_off() {
+	lab_settle
+	kill -TERM "$AT_HOST"
+	wait "$AT_HOST"
+}
+at_host_on
+DPU_PORTS="$DPU_PORTS 3784" brings spelled 3000
+at_host_off
+nothing_leaves "nothing leaves of what comes by IPv6 in the name of an IPv4 host"
+no_socket_heard "no socket hears it, not even IKE's and those of named control"
+nothing_marked_at "and no host receives it as a peer's" host0
+at_host_on
+brings clear 100
+at_host_off
+something_at "what the peer sends by IPv4 the host receives" host0 "^$HOST4\$" "^$A4\$"
+something_at "and what he sends by IPv6" host0 "^fd00:7::2\$" "^$A6\$"
+NAMED=$named
+
+# The host to such an address, with a grant for the addresses around it.
+{
+	thief_peers
+	printf '  - { name: wide, addresses: ["::/3"], path: clear, via6: "%s", grant: { rate: 1mbit } }\n' $LAB_VIA6
+} | lab_policy_head | lab_apply || nok "the policy has a peer around them"
+{
+	for a in $(spells $A4) $(spells $X4) $(spells 10.250.0.2); do
+		echo "eth ip6 src=$HOST6 dst=$a udp fill=64"
+		echo "eth ip6 src=$HOST6 dst=$a frag6 mf=1 udp fill=64"
+	done
+	for a in $(spells $HOST4); do
+		echo "eth ip6 src=$a dst=$A6 udp fill=64"
+		echo "eth ip6 src=$a dst=64:ff9b::9 udp fill=64"
+	done
+} >"$LAB_TMP/by-host"
+brings host 3000
+nothing_leaves "nothing that a host sends to or from such an address leaves, whoever has the prefix around it"
+no_socket_heard "or reaches a socket"
+judges_on
+steal --count 10 --pps 100 <<<"eth ip6 src=$HOST6 dst=64:ff9b::a65:9 udp fill=64"
+judges_off
+something_at "while the rest of that prefix is the peer's, such as what a translator of the network has" wire '^64:ff9b::'
 granted_arrives
 done_testing

@@ -112,6 +112,8 @@ static unsigned verdict(const void *payload, size_t len, unsigned next)
 	ip->payload_len = bwl_htons((uint16_t)len);
 	ip->nexthdr = (uint8_t)next;
 	ip->hop_limit = 64;
+	ip->saddr.s6_addr[0] = 0xfd; /* of somebody */
+	ip->daddr.s6_addr[0] = 0xfd;
 	memcpy(f + START, payload, len);
 	r = (unsigned)bwl_parse(&k, f, f + START + len, (uint32_t)(START + len), false);
 	free(room);

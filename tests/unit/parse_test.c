@@ -235,6 +235,60 @@ static void what_cannot_be_followed_is_refused(void **state)
 	       BWL_R_EXT_HEADERS);
 }
 
+static void an_ipv6_address_in_which_an_ipv4_one_hides_is_nobodys(void **state)
+{
+	static const char *const nobodys[] = {
+		"::ffff:10.7.0.2",
+		"::ffff:0.0.0.0",
+		"::ffff:255.255.255.255", /* mapped */
+		"::10.7.0.2",
+		"::1",
+		"::2",            /* compatible: RFC 4291, 2.5.5.1 */
+		"::ffff:0:a07:2", /* translated: RFC 2765 */
+		"0:0:ffff:ffff:ffff:ffff:ffff:ffff",
+	};
+	static const char *const others[] = {
+		/* controls, as source and as destination */
+		"64:ff9b::10.7.0.2", /* translated: RFC 6052; on a wire, whoever the policy says */
+		"64:ff9b:1::a07:2",    "2002:a07:2::1", "0:1::ffff:a07:2",
+		"fd00::ffff:10.7.0.2", "100::1",
+	};
+	static const char *const what[] = {
+		"udp sport=500 dport=500 fill=40",
+		"tcp dport=179 fill=20",
+		"ext kind=0 size=8 udp fill=40",
+		"frag6 off=0 mf=1 udp fill=40",
+		"frag6 off=8 fill=40",
+		"type=50 fill=40",
+		"hop=255 nd kind=136 target=fd00:7::2",
+		"", /* no more than the header */
+	};
+	char spec[160];
+
+	(void)state;
+	for (size_t w = 0; w < sizeof(what) / sizeof(*what); w++) {
+		for (size_t i = 0; i < sizeof(nobodys) / sizeof(*nobodys); i++) {
+			snprintf(spec, sizeof(spec), "eth ip6 src=%s dst=fd00:1::1 %s", nobodys[i],
+				 what[w]);
+			expect(spec, BWL_R_SRC_ADDR);
+			snprintf(spec, sizeof(spec), "eth ip6 src=fd00:7::2 dst=%s %s", nobodys[i],
+				 what[w]);
+			expect(spec, BWL_R_LOCAL_PROTO);
+		}
+		for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+			snprintf(spec, sizeof(spec), "eth ip6 src=%s dst=%s %s", others[i],
+				 others[i], what[w]);
+			expect(spec, BWL_R_NONE);
+		}
+		snprintf(spec, sizeof(spec), "eth ip6 src=:: dst=fd00:1::1 %s", what[w]);
+		expect(spec, BWL_R_NONE); /* a sender that has none yet */
+		snprintf(spec, sizeof(spec), "eth ip6 src=fd00:7::2 dst=:: %s", what[w]);
+		expect(spec, BWL_R_LOCAL_PROTO);
+	}
+	/* A length that lies is told first; no later stage sees a family. */
+	expect("eth ip6 src=::ffff:10.7.0.2 dst=fd00:1::1 len=1000 udp", BWL_R_MALFORMED);
+}
+
 static void a_class_is_that_of_the_outermost_ports(void **state)
 {
 	(void)state;
@@ -305,12 +359,16 @@ static void arp_and_nd_are_themselves_only_in_good_form(void **state)
 		{ "eth " V6 "hop=255 nd kind=135 target=fd00:1::2", BWL_R_NONE, 0, 0 },
 		{ "eth dst=33:33:ff:00:00:01 " V6 "hop=255 nd kind=135 target=fd00:1::1",
 		  BWL_R_NONE, 0, 0 },
-		{ "eth " V6 "hop=255 nd kind=136", BWL_R_NONE, 0, BWL_ND_NA },
+		{ "eth " V6 "hop=255 nd kind=136 target=fd00:7::2", BWL_R_NONE, 0, BWL_ND_NA },
 		{ "eth " V6 "hop=255 nd kind=136 target=ff02::1", BWL_R_NONE, 0, 0 },
 		{ SOL "fe80::1:2", BWL_R_NONE, 0, BWL_ND_NS },
 		{ SOL "fd00:9:9:9:9:9:77:2", BWL_R_NONE, 0, 0 },
 		{ SOL "fe80::1:3", BWL_R_NONE, 0, 0 },
 		{ SOL "ff02::1:2", BWL_R_NONE, 0, 0 },
+		{ SOL "::ffff:10.1.0.2", BWL_R_NONE, 0, 0 }, /* no address of IPv4's neighbours */
+		{ SOL "::10.1.0.2", BWL_R_NONE, 0, 0 },
+		{ SOL "64:ff9b::10.1.0.2", BWL_R_NONE, 0, BWL_ND_NS },
+		{ "eth " V6 "hop=255 nd kind=136 target=::ffff:10.1.0.2", BWL_R_NONE, 0, 0 },
 		{ "eth ip6 src=fe80::2 dst=ff02::1 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE,
 		  0, BWL_ND_NA },
 		{ "eth ip6 src=fe80::2 dst=ff02::2 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE,
@@ -474,6 +532,7 @@ int main(void)
 		cmocka_unit_test(lengths_that_lie_are_malformed),
 		cmocka_unit_test(a_way_that_the_host_chose_is_refused),
 		cmocka_unit_test(what_cannot_be_followed_is_refused),
+		cmocka_unit_test(an_ipv6_address_in_which_an_ipv4_one_hides_is_nobodys),
 		cmocka_unit_test(a_class_is_that_of_the_outermost_ports),
 		cmocka_unit_test(a_queue_pair_is_read_where_roce_has_it),
 		cmocka_unit_test(a_fragment_is_of_class_other),

@@ -208,6 +208,21 @@ static void peers_are_checked(void **state)
 		  7, 28, "link-local" },
 		{ P "  - { name: a, addresses: [\"::1\"], path: clear, via: \"fd00::1\" }\n", 7, 28,
 		  "loopback" },
+		{ P "  - { name: a, addresses: [\"::10.1.0.1\"], path: clear, via: \"fd00::1\" }\n",
+		  7, 28, "not a host address" },
+		{ P "  - { name: a, addresses: [\"::/64\"], path: clear, via: \"fd00::1\" }\n", 7,
+		  28, "not a host address" },
+		{ P
+		  "  - { name: a, addresses: [\"::ffff:10.1.0.1\"], path: clear, via: \"fd00::1\" }\n",
+		  7, 28, "write it as IPv4" },
+		{ P
+		  "  - { name: a, addresses: [\"fd00::9\"], path: clear, via6: \"::ffff:10.9.9.9\" }\n",
+		  7, 5, "via ::ffff:10.9.9.9 is not a host address" },
+		{ P
+		  "  - { name: a, addresses: [10.1.0.1], ipsec: { remote: \"::ffff:10.9.9.9\" } }\n",
+		  7, 56, "is not the address of a DPU" },
+		{ P "  - { name: a, addresses: [10.1.0.1], ipsec: { remote: \"::10.9.9.9\" } }\n",
+		  7, 56, "is not the address of a DPU" },
 		{ P "  - { name: self, grant: { rate: 1mbit } }\n", 7, 5,
 		  "addresses is missing or empty" },
 	};

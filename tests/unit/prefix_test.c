@@ -111,12 +111,46 @@ static void every_formatted_prefix_reads_back(void **state)
 	}
 }
 
+/* Not where IPv4 addresses are spelled in IPv6: on the wire nobody has those. */
+static void a_prefix_that_no_packet_may_go_to_is_told(void **state)
+{
+	static const struct {
+		const char *text;
+		enum bwl_range range;
+	} x[] = {
+		{ "::10.1.0.1", BWL_UNSPECIFIED },
+		{ "::/96", BWL_UNSPECIFIED },
+		{ "::/64", BWL_UNSPECIFIED },
+		{ "::/32", BWL_UNSPECIFIED },
+		{ "::fffe:0:0/95", BWL_UNSPECIFIED },
+		{ "::ffff:0:a01:1", BWL_UNSPECIFIED },
+		{ "::1", BWL_LOOPBACK },
+		{ "::", BWL_UNSPECIFIED },
+		{ "::/31", BWL_USABLE },
+		{ "::/0", BWL_USABLE },
+		{ "64:ff9b::/96", BWL_USABLE },
+		{ "2002:a01:1::/48", BWL_USABLE },
+		{ "0:1::/32", BWL_USABLE },
+		{ "10.1.0.1", BWL_USABLE },
+	};
+	struct bwl_err e = { 0 };
+	struct bwl_pfx p;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(x) / sizeof(*x); i++) {
+		assert_int_equal(bwl_pfx_parse(x[i].text, &p, &e), 0);
+		if (bwl_pfx_range(&p) != x[i].range)
+			fail_msg("%s: %s", x[i].text, bwl_range_text[bwl_pfx_range(&p)]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prefixes_are_read_and_written),
 		cmocka_unit_test(wrong_prefixes_are_refused),
 		cmocka_unit_test(every_formatted_prefix_reads_back),
+		cmocka_unit_test(a_prefix_that_no_packet_may_go_to_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static unsigned options(const struct oracle *o, bool *routed)
 	return n;
 }
 
-static bool read_dst(struct oracle *o, enum oracle_field f, int family)
+static bool read_address(struct oracle *o, enum oracle_field f, int family)
 {
 	char text[64];
 
@@ -137,7 +137,7 @@ static void read_ip4(struct oracle *o, long left)
 	long hdr = first(o, F_IP_HDR_LEN), len = first(o, F_IP_LEN);
 
 	o->family = 4;
-	o->readable = read_dst(o, F_IP_DST, AF_INET);
+	o->readable = read_address(o, F_IP_DST, AF_INET);
 	o->proto = (int)first(o, F_IP_PROTO);
 	o->fragment = first(o, F_IP_MF) > 0 || first(o, F_IP_OFFSET) > 0;
 	read_ports(o);
@@ -160,16 +160,18 @@ static int ip6_proto(const struct oracle *o)
 
 static void read_ip6(struct oracle *o, long left)
 {
-	static const uint8_t zero[12];
 	long plen = first(o, F_IP6_PLEN);
 
 	o->family = 6;
-	o->readable = read_dst(o, F_IP6_DST, AF_INET6);
+	o->readable = read_address(o, F_IP6_SRC, AF_INET6);
+	o->nobodys = o->readable && !memcmp(o->dst, &in6addr_any, 4) &&
+		     memcmp(o->dst, &in6addr_any, 16);
+	o->readable = read_address(o, F_IP6_DST, AF_INET6);
 	o->proto = ip6_proto(o);
 	read_ports(o);
 	o->lies = plen < 0 || plen > left - 40 || (!o->exts && transport_lies(o, plen));
 	o->here = o->dst[0] == 0xff || (o->dst[0] == 0xfe && (o->dst[1] & 0xc0) == 0x80) ||
-		  !memcmp(o->dst, zero, sizeof(zero));
+		  !memcmp(o->dst, &in6addr_any, 4);
 }
 
 int oracle_read(char *line, uint32_t len, struct oracle *ret)
@@ -236,6 +238,8 @@ bool oracle_explains(const struct oracle *o, unsigned reason)
 		return o->tags > 2;
 	case BWL_R_SRC_MAC:
 		return arp;
+	case BWL_R_SRC_ADDR:
+		return o->nobodys;
 	case BWL_R_SOURCE_ROUTE:
 		return o->routed;
 	case BWL_R_EXT_HEADERS:

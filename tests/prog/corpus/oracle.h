@@ -15,9 +15,9 @@
 #define ORACLE_FIELDS(X) \
 	X(PROTOCOLS) \
 	X(ETH_DST) X(ETH_TYPE) X(VLAN_ID) X(AD_ID) X(IP_HDR_LEN) X(IP_LEN) X(IP_MF) X(IP_OFFSET) \
-		X(IP_PROTO) X(IP_DST) X(IP_OPT) X(IP6_PLEN) X(IP6_DST) X(IP6_NXT) X(ICMP6_TYPE) \
-			X(TCP_SPORT) X(TCP_DPORT) X(TCP_HDR_LEN) X(UDP_SPORT) X(UDP_DPORT) \
-				X(UDP_LEN) X(BTH_OPCODE) X(MALFORMED)
+		X(IP_PROTO) X(IP_DST) X(IP_OPT) X(IP6_PLEN) X(IP6_SRC) X(IP6_DST) X(IP6_NXT) \
+			X(ICMP6_TYPE) X(TCP_SPORT) X(TCP_DPORT) X(TCP_HDR_LEN) X(UDP_SPORT) \
+				X(UDP_DPORT) X(UDP_LEN) X(BTH_OPCODE) X(MALFORMED)
 /* clang-format on */
 
 enum oracle_field {
@@ -45,6 +45,7 @@ struct oracle {
 	bool cnp;
 	bool lies;        /* a length contradicts the frame or another length */
 	bool group, here; /* to a group MAC; to an address that ends at the DPU */
+	bool nobodys;     /* from an address of ::/32 other than :: */
 };
 
 /* line: tshark's columns, separated by tabs; modified. len: of the frame. */

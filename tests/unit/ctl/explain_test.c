@@ -179,6 +179,29 @@ static void what_ends_at_the_dpu_is_nobodys(void **state)
 	}
 }
 
+static void an_ipv6_address_that_begins_with_zeros_is_nobodys(void **state)
+{
+	static const char *const addresses[] = { "::ffff:10.9.0.1", "::10.9.0.1", "::1",
+						 "::ffff:0:a09:1" };
+	struct world *w = *state;
+
+	w->q.family = 6;
+	w->base->port[0].nsrc6 = 1; /* ::/0 */
+	w->base->nexthop[1].has6 = 1;
+	inet_pton(AF_INET6, "fd00:7::2", w->q.src);
+	inet_pton(AF_INET6, "64:ff9b::10.9.0.1", w->q.dst);
+	assert_reason(w, BWL_R_PASS);
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
+		inet_pton(AF_INET6, addresses[i], w->q.dst);
+		assert_reason(w, BWL_R_LOCAL_PROTO);
+		inet_pton(AF_INET6, "fd00:9::1", w->q.dst);
+		inet_pton(AF_INET6, addresses[i], w->q.src);
+		assert_reason(w, BWL_R_SRC_ADDR);
+		inet_pton(AF_INET6, "fd00:7::2", w->q.src);
+		assert_reason(w, BWL_R_PASS);
+	}
+}
+
 static void a_destination_without_a_peer_is_no_peer(void **state)
 {
 	struct world *w = *state;
@@ -467,6 +490,7 @@ int main(void)
 		T(without_a_generation_there_is_no_policy),
 		T(the_source_is_checked_before_the_grant),
 		T(what_ends_at_the_dpu_is_nobodys),
+		T(an_ipv6_address_that_begins_with_zeros_is_nobodys),
 		T(a_destination_without_a_peer_is_no_peer),
 		T(a_grant_is_live_only_above_both_revocations),
 		T(expiry_and_silence_close_or_leave_the_floor),

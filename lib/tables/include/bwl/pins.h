@@ -203,6 +203,7 @@ int bwl_event_counted(const struct bwl_pins *p, uint32_t kind, uint32_t port,
 
 #define BWL_EVENT_ADDRESS 46 /* INET6_ADDRSTRLEN */
 /* IPv4 is written as IPv4. */
-char *bwl_event_address(const __be32 a[4], char buf[static BWL_EVENT_ADDRESS]);
+char *bwl_event_address(const struct bwl_event *e, const __be32 a[4],
+			char buf[static BWL_EVENT_ADDRESS]);
 
 #endif
