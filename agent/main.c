@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include <systemd/sd-daemon.h>
+#include "bwl/output.h"
 #include "documents/desired.h"
 #include "enrolled/gate.h"
 #include "options.h"
@@ -191,12 +192,11 @@ static int run(struct daemon *d)
 	return r;
 }
 
-int main(int argc, char **argv)
+static int start(int argc, char **argv)
 {
 	struct daemon d = { 0 };
 	int r;
 
-	bwl_log_program(AGENT_PROGRAM);
 	bwl_audit_tool();
 	umask(077);
 	tpm_quiet();
@@ -204,4 +204,10 @@ int main(int argc, char **argv)
 	r = agent_options(argc, argv, &d.a);
 	bwl_enrolled_gate(d.a.state_dir);
 	return r >= 0 ? r : run(&d) < 0;
+}
+
+int main(int argc, char **argv)
+{
+	bwl_output_begin(AGENT_PROGRAM);
+	return bwl_output_end(start(argc, argv));
 }

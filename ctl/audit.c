@@ -195,8 +195,7 @@ static int verify_log(struct ctl *c, const char *dir, const struct bwl_note_key 
 	show_result(c, &v, problems, nold);
 	if (!v.problems)
 		return 0;
-	fflush(stdout);
-	exit(1); /* the answer is printed; there is no error to add */
+	return CTL_EXIT + 1; /* the answer is printed; there is no error to add */
 }
 
 static int audit_verify(struct ctl *c, int argc, char **argv)

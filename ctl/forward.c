@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "bwl/agent.h"
 #include "bwl/bytes.h"
+#include "bwl/output.h"
 #include "ordered.h"
 
 #define PATIENCE_S 330 /* bwlimitd kills a command after 300 */
@@ -65,8 +66,10 @@ static bool copy(int conn, json_int_t left, int to, char *buf, size_t size, size
 		size_t now = (json_int_t)*n < left ? *n : (size_t)left;
 		ssize_t r;
 
-		if (bwl_bytes_write(to, buf, now))
-			return false;
+		if (to >= 0 && bwl_bytes_write(to, buf, now)) {
+			bwl_output_lost(errno);
+			to = -1; /* what follows still tells how it ended */
+		}
 		left -= (json_int_t)now;
 		*n -= now;
 		memmove(buf, buf + now, *n);

@@ -2,7 +2,6 @@
 /* bwlimit-ctl: the table of commands, the global options, and help at every level. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "audit/tool_log.h"
 #include "bwl/cleanup.h"
 #include "bwl/help.h"
+#include "bwl/output.h"
 #include "enrolled/gate.h"
 #include "fleet/cmds.h"
 #include "ordered.h"
@@ -261,13 +261,10 @@ static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 
 	bwl_audit_tool_end(r && r < CTL_EXIT ? c->err.text : NULL);
 	if (r == 0 || r == CTL_SILENT || r >= CTL_EXIT) {
-		errno = 0;
-		if (!fflush(stdout) && !ferror(stdout))
+		if (!r && cmd && ctl_right_of(cmd) == CTL_OPERATE)
+			bwl_output_done();
+		if (!plugin || !bwl_output_flush(&c->err))
 			return r >= CTL_EXIT ? r - CTL_EXIT : r;
-		if (errno == EPIPE) /* `| head` has read enough */
-			return 1;
-		bwl_fail(&c->err, errno ? errno : EIO, "cannot write the output: %s",
-			 strerror(errno ? errno : EIO));
 	}
 	if (plugin)
 		return ctl_check_unknown(c);
@@ -330,6 +327,8 @@ static int as_user(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **ar
 	} else if (ctl_reads_as_root(cmd, argc, argv)) {
 		code = ctl_forward(c, cmd, argc, argv);
 	}
+	if (!code && right == CTL_OPERATE)
+		bwl_output_done();
 	if (code >= 0)
 		return code;
 	r = cmd->run(c, argc, argv);
@@ -342,18 +341,15 @@ static int as_user(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **ar
 	return finish(c, cmd, r);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct ctl_cmd *cmd;
 	struct ctl c = { 0 };
 	bool wanted = false, version = false; /* wanted: help */
 	int used = 0, r;
 
-	bwl_log_program(CTL_PROGRAM);
 	bwl_audit_tool();
 	bwl_enrolled_gate(NULL);
-	/* A closed pipe is an error of write(), reported like any other. */
-	signal(SIGPIPE, SIG_IGN);
 	if (argc < 1)
 		return 2;
 	argc--;
@@ -382,7 +378,7 @@ int main(int argc, char **argv)
 	cmd = find(argc, argv, &used);
 	if (wanted && (cmd || is_noun(argv[0]))) {
 		help(argc, argv, cmd, used);
-		return finish(&c, cmd, 0);
+		return finish(&c, NULL, 0);
 	}
 	if (!cmd)
 		return finish(&c, NULL, unknown(&c, argc, argv));
@@ -399,4 +395,10 @@ int main(int argc, char **argv)
 	if (ctl_is_ordered())
 		return finish(&c, cmd, as_ordered(&c, cmd, argc, argv));
 	return geteuid() ? as_user(&c, cmd, argc, argv) : finish(&c, cmd, cmd->run(&c, argc, argv));
+}
+
+int main(int argc, char **argv)
+{
+	bwl_output_begin(CTL_PROGRAM);
+	return bwl_output_end(run(argc, argv));
 }

@@ -167,8 +167,9 @@ static int tap(struct ctl *c, int argc, char **argv)
 		r = open_out(c, &o, &f);
 	if (!r)
 		r = capture(c, &o, f);
-	if (f)
-		fclose(f);
+	if (f && fclose(f) && !r)
+		r = bwl_fail(&c->err, errno, "cannot write %s: %s",
+			     o.file ? o.file : "standard output", strerror(errno));
 	for (size_t i = 0; i < o.ndevices; i++)
 		free((void *)(uintptr_t)o.device[i]);
 	free(o.filter);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/doc.h>
+#include <bwl/output.h>
 #include "audit/tool_log.h"
 #include "attach.h"
 #include "enrolled/gate.h"
@@ -130,6 +131,8 @@ static int run_recorded(const struct load_command *c, struct bwl_attach *a, int 
 	if (r == -ENOENT && c->needs_pins)
 		bwl_hidden_look(a->dir, e);
 	bwl_audit_tool_end(r ? r < 0 ? e->text : "verify is not clean" : NULL);
+	if (!r && c->run != bwl_status && c->run != bwl_verify && c->run != bwl_probe)
+		bwl_output_done();
 	if (!r && (c->run == bwl_up || c->run == cmd_attach || c->run == cmd_upgrade ||
 		   (c->run == bwl_probe && a->try_hardware)))
 		bwl_audit_record(c->name, "%s", text);
@@ -315,7 +318,7 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 	return r < 0 ? r : 0;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct bwl_attach a = { .make.dims = BWL_DEFAULT_DIMS };
 	const struct load_command *c = NULL;
@@ -324,7 +327,6 @@ int main(int argc, char **argv)
 	int opt, r = 0;
 	size_t i;
 
-	bwl_log_program("bwlimit-load");
 	bwl_audit_tool();
 	bwl_enrolled_gate(NULL);
 	bwl_load_init();
@@ -382,4 +384,10 @@ int main(int argc, char **argv)
 	if (r < 0)
 		bwl_err_print(&e, "bwlimit-load", a.json);
 	return r ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	bwl_output_begin("bwlimit-load");
+	return bwl_output_end(run(argc, argv));
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 #include "bwl/clock.h"
 #include "bwl/doc.h"
+#include "bwl/output.h"
 #include "bwl/signals.h"
 #include "handover.h"
 #include "options.h"
@@ -153,7 +154,7 @@ static void run(struct sync *s, struct store_etcd *store, struct handover *agent
 	}
 }
 
-int main(int argc, char **argv)
+static int start(int argc, char **argv)
 {
 	struct store_etcd *store;
 	struct handover *agent;
@@ -194,4 +195,10 @@ int main(int argc, char **argv)
 	store_etcd_free(store);
 	handover_free(agent);
 	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	bwl_output_begin(PROGRAM);
+	return bwl_output_end(start(argc, argv));
 }

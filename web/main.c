@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include "bwl/doc.h"
+#include "bwl/output.h"
 #include "device.h"
 #include "jail.h"
 #include "keeper.h"
@@ -22,7 +23,7 @@ static int signals(void)
 	return signalfd(-1, &s, SFD_CLOEXEC);
 }
 
-int main(int argc, char **argv)
+static int start(int argc, char **argv)
 {
 	struct bwl_err e = { 0 };
 	struct web w = { 0 };
@@ -32,7 +33,6 @@ int main(int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	signal(SIGPIPE, SIG_IGN);
 	json_object_seed(0); /* reads a file */
 	/* Started before anything of the network exists: the askers get nothing of it. */
 	r = 0;
@@ -58,4 +58,10 @@ int main(int argc, char **argv)
 	web_close(&w);
 	page_done(&o.web.page);
 	return r ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	bwl_output_begin(PROGRAM);
+	return bwl_output_end(start(argc, argv));
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include "bwl/output.h"
 #include "options.h"
 
 #define LOOK_MS 1000
@@ -63,7 +64,7 @@ static int run(struct outlet *o, bool once, const sigset_t *open)
 	return 0;
 }
 
-int main(int argc, char **argv)
+static int start(int argc, char **argv)
 {
 	struct sigaction a = { .sa_handler = on_signal };
 	struct outlet *outlet;
@@ -74,10 +75,8 @@ int main(int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	bwl_log_program(PROGRAM);
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
-	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&block);
 	sigaddset(&block, SIGINT);
 	sigaddset(&block, SIGTERM);
@@ -89,4 +88,10 @@ int main(int argc, char **argv)
 	r = run(outlet, o.once, &open);
 	outlet_close(outlet);
 	return r;
+}
+
+int main(int argc, char **argv)
+{
+	bwl_output_begin(PROGRAM);
+	return bwl_output_end(start(argc, argv));
 }

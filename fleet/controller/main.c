@@ -5,6 +5,7 @@
 #include <string.h>
 #include "bwl/clock.h"
 #include "bwl/doc.h"
+#include "bwl/output.h"
 #include "bwl/signals.h"
 #include "dev.h"
 #include "module.h"
@@ -96,7 +97,7 @@ static void run(void *const self[])
 	}
 }
 
-int main(int argc, char **argv)
+static int start(int argc, char **argv)
 {
 	void *self[MODULES] = { NULL };
 	struct bwl_err e = { 0 };
@@ -129,4 +130,10 @@ int main(int argc, char **argv)
 	dev_stop(&dev);
 	status_signers_free(c.signers);
 	return !r ? 0 : bwl_token_is_refused() ? EXIT_PIN : 1;
+}
+
+int main(int argc, char **argv)
+{
+	bwl_output_begin(PROGRAM);
+	return bwl_output_end(start(argc, argv));
 }

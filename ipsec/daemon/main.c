@@ -7,6 +7,7 @@
 #include <string.h>
 #include "audit/tool_log.h"
 #include "bwl/help.h"
+#include "bwl/output.h"
 #include "bwl/pins.h"
 #include "bwl/units.h"
 #include "ipsec/conn.h"
@@ -65,7 +66,6 @@ static void catch_signals(void)
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
 	sigaction(SIGHUP, &a, NULL);
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe becomes an error of write(), which ends us */
 }
 
 static int wrong_use(const struct ipsecd *d, struct bwl_err *e)
@@ -122,7 +122,7 @@ static int options(int argc, char **argv, struct ipsecd *d, struct bwl_err *e)
 	return -1;
 }
 
-int main(int argc, char **argv)
+static int start(int argc, char **argv)
 {
 	struct ipsecd d = { .dir = BWL_IPSEC_DIR, .timeout_ns = TIMEOUT_NS, .stopped = &stopped };
 	struct bwl_err e = { 0 };
@@ -130,7 +130,6 @@ int main(int argc, char **argv)
 	bool track;
 	int r;
 
-	bwl_log_program(PROGRAM);
 	bwl_audit_tool();
 	r = options(argc, argv, &d, &e);
 	if (r >= 0)
@@ -156,4 +155,10 @@ int main(int argc, char **argv)
 		bwl_err_print(&e, PROGRAM, d.json);
 	bwl_audit_tool_end(r ? e.text : NULL);
 	return r != 0;
+}
+
+int main(int argc, char **argv)
+{
+	bwl_output_begin(PROGRAM);
+	return bwl_output_end(start(argc, argv));
 }

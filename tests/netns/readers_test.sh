@@ -175,6 +175,10 @@ check "an operator stops everything" run writer "$CTL" stop
 stopped() { [[ $("$LOAD" status --json | jq .stopped) == true ]]; }
 check "everything is stopped" stopped
 check "and lets it go on" run writer "$CTL" stop --off
+full() { ! "$@" >/dev/full 2>"$LAB_TMP/err" && : >"$LAB_TMP/out" && says 'cannot write the output'; }
+check "output that bwlimitd made is not lost in silence" full writer "$CTL" --json grant d1 rate 9mbit reason full
+check "it is said that the grant was given all the same" says 'the command itself was done'
+check "nor is it for a reader" full reader "$CTL" peer list
 check "the exit code is the command's" eval 'quiet writer "$CTL" grant nobody rate 1mbit reason x; [[ $? -eq 1 ]]'
 check "so is what it says" says "no peer 'nobody'"
 refute "a command that goes on is not run" quiet old $READERS "$CTL" top
