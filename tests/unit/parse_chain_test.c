@@ -5,34 +5,15 @@
  * lacks a part of the chain. The reference reads the datagram as its receiver would.
  */
 #include "test.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bpf/lib/parse.h"
 #include "bwl/pins.h"
+#include "tests/harness/chain.h"
 
 #define MOST 4096
-#define HEADERS 8 /* in a chain, with the fragment's */
 #define START (sizeof(struct ethhdr) + sizeof(struct ipv6hdr))
-
-enum fate { FOLLOWED, FINAL, REFUSED };
-
-/* Every protocol number; those that are not named are final. */
-static enum fate fate_of(unsigned header)
-{
-	switch (header) {
-	case 0:   /* hop-by-hop options: RFC 8200 */
-	case 44:  /* fragment */
-	case 51:  /* AH: RFC 4302 */
-	case 60:  /* destination options */
-	case 135: /* mobility: RFC 6275 */
-	case 139: /* HIP: RFC 7401 */
-	case 140: /* shim6: RFC 5533 */
-		return FOLLOWED;
-	case 43: /* routing */
-		return REFUSED;
-	}
-	return FINAL;
-}
 
 static uint64_t state = 1;
 static unsigned below(unsigned n)
@@ -45,21 +26,16 @@ struct datagram {
 	uint8_t data[MOST]; /* behind the IPv6 header */
 	size_t len;
 	size_t chain; /* where its last header ends, as far as a first fragment needs it */
-	size_t begins[HEADERS]; /* of its headers */
-	unsigned header[HEADERS + 1], n;
+	size_t begins[CHAIN_HEADERS]; /* of its headers */
+	unsigned header[CHAIN_HEADERS + 1], n;
 	bool routed;
 };
-
-static size_t ext_len(unsigned header, unsigned units)
-{
-	return header == 51 ? 8 + 4 * units : 8 + 8 * units;
-}
 
 static void put_ext(struct datagram *d, unsigned header, unsigned next)
 {
 	/* AH of 16 bytes and more, always whole units of 8 (RFC 4302, 2.2) */
 	unsigned units = header == 51 ? 2 + 2 * below(4) : below(4);
-	size_t n = ext_len(header, units);
+	size_t n = chain_header_len(header, units);
 	uint8_t *x = d->data + d->len;
 
 	memset(x, 0, n);
@@ -89,10 +65,7 @@ static void make(struct datagram *d, unsigned n)
 		d->data[d->len + 12] = 5 << 4;
 	if (d->header[n] == IPPROTO_UDP)
 		d->data[d->len + 5] = 8; /* a UDP header, then bytes that are none of its own */
-	d->chain += d->header[n] == IPPROTO_TCP    ? 20
-		    : d->header[n] == IPPROTO_UDP  ? 8
-		    : d->header[n] == IPPROTO_NONE ? 0
-						   : 1;
+	d->chain += chain_last_least(d->header[n]);
 	d->len += 64 + 8 * below(40);
 }
 
@@ -126,7 +99,7 @@ static size_t end_of(const struct datagram *d)
 {
 	size_t at = d->begins[d->n - 1];
 
-	return at + ext_len(d->header[d->n - 1], d->data[at + 1]);
+	return at + chain_header_len(d->header[d->n - 1], d->data[at + 1]);
 }
 
 /*
@@ -136,41 +109,48 @@ static size_t end_of(const struct datagram *d)
 static void in_fragments(const struct datagram *d, unsigned at, unsigned *ret_refused,
 			 size_t *ret_first)
 {
-	size_t before = at < d->n ? d->begins[at] : d->begins[d->n - 1], from, n;
-	uint8_t f[MOST + 64];
+	const struct chain_place p = {
+		.at = at == d->n ? end_of(d) : d->begins[at], /* or behind all of them */
+		.named_by = at ? (ptrdiff_t)d->begins[at - 1] : -1,
+		.header = (uint8_t)d->header[at],
+	};
+	uint8_t f[MOST + 64], next;
+	size_t from, n, len;
 
-	if (at == d->n) /* behind all of them */
-		before += ext_len(d->header[d->n - 1], d->data[d->begins[d->n - 1] + 1]);
 	*ret_refused = 0;
 	*ret_first = 0;
-	for (from = before; from < d->len; from += n) {
+	for (from = p.at; from < d->len; from += n) {
 		bool more;
 
 		n = below(4) ? 8 * (1 + below(8)) : 8 * (1 + below(100));
 		more = n < d->len - from;
 		if (!more)
 			n = d->len - from;
-		memcpy(f, d->data, before);
-		if (at) /* the header before it names it */
-			f[d->begins[at - 1]] = 44;
-		f[before] = (uint8_t)d->header[at];
-		f[before + 1] = 0;
-		f[before + 2] = (uint8_t)((from - before) >> 8);
-		f[before + 3] = (uint8_t)((from - before) & 0xf8) | more;
-		memcpy(f + before + 4, "same", 4);
-		memcpy(f + before + 8, d->data + from, n);
-		if (verdict(f, before + 8 + n, at ? d->header[0] : 44) != BWL_R_NONE)
+		len = chain_fragment(f, d->data, (uint8_t)d->header[0], &p, from, n, more, &next);
+		if (verdict(f, len, next) != BWL_R_NONE)
 			*ret_refused += 1;
 		else
-			assert_true(behind >= START + 8 + (from == before ? end_of(d) : before));
-		if (from == before)
-			*ret_first = n + before;
+			assert_true(behind >= START + 8 + (from == p.at ? end_of(d) : p.at));
+		if (from == p.at)
+			*ret_first = n + p.at;
 	}
 }
 
+/* Headers from the first that is not options on, with a fragment header before number at. */
+static unsigned counted(const struct datagram *d, unsigned at)
+{
+	unsigned i;
+
+	for (i = 0; i < at && (d->header[i] == 0 || d->header[i] == 60); i++)
+		;
+	return d->n - i + 1;
+}
+
+/* The fragment header is one of the chain: behind or before eight others that count it is a ninth.
+ */
 static void a_datagram_in_fragments_is_judged_like_its_whole(void **unused)
 {
-	unsigned i, refused, routed = 0, cut = 0, passed = 0;
+	unsigned i, at, refused, routed = 0, cut = 0, ninth = 0, passed = 0;
 	struct datagram d;
 	size_t first;
 
@@ -178,12 +158,13 @@ static void a_datagram_in_fragments_is_judged_like_its_whole(void **unused)
 	for (i = 0; i < 200000; i++) {
 		unsigned whole;
 
-		make(&d, 1 + below(HEADERS - 1));
+		make(&d, 1 + below(CHAIN_HEADERS));
 		whole = verdict(d.data, d.len, d.header[0]);
 		assert_int_equal(whole, d.routed ? BWL_R_SOURCE_ROUTE : BWL_R_NONE);
 		if (!d.routed)
 			assert_true(behind >= START + end_of(&d));
-		in_fragments(&d, below(d.n + 1), &refused, &first);
+		at = below(d.n + 1);
+		in_fragments(&d, at, &refused, &first);
 		if (d.routed) {
 			if (!refused)
 				fail_msg("sequence %u: a routing header arrives in fragments", i);
@@ -191,43 +172,149 @@ static void a_datagram_in_fragments_is_judged_like_its_whole(void **unused)
 		} else if (first < d.chain) {
 			assert_int_not_equal(refused, 0);
 			cut++;
+		} else if (counted(&d, at) > CHAIN_HEADERS) {
+			assert_int_not_equal(refused, 0);
+			ninth++;
 		} else {
 			assert_int_equal(refused, 0);
 			passed++;
 		}
 	}
-	assert_true(routed > 10000 && cut > 10000 && passed > 10000);
+	assert_true(routed > 10000 && cut > 10000 && ninth > 1000 && passed > 10000);
 }
 
-static void every_next_header_has_its_fate(void **unused)
+static void eight_headers_are_followed_and_a_ninth_is_refused(void **unused)
 {
-	uint8_t payload[80];
-	unsigned header, before;
+	unsigned header, n, i;
+	struct datagram d;
 
 	(void)unused;
-	for (before = 0; before < 256; before++) {
-		if (fate_of(before) != FOLLOWED)
+	for (header = 0; header < 256; header++) {
+		if (chain_fate_of(header) != CHAIN_FOLLOWED || header == 44)
 			continue;
-		for (header = 0; header < 256; header++) {
-			static const uint8_t routes[] = { 43 }; /* behind it: is it seen? */
-			unsigned want = fate_of(header) == FINAL ? BWL_R_NONE : BWL_R_SOURCE_ROUTE;
-
-			memset(payload, 0, sizeof(payload));
-			payload[0] = (uint8_t)header;
-			payload[1] = before == 51 ? 2 : 0;
-			payload[before == 51 ? 16 : 8] = routes[0];
-			payload[before == 51 ? 17 : 9] = header == 51 ? 2 : 0;
-			if (header == IPPROTO_TCP)
-				payload[(before == 51 ? 16 : 8) + 12] = 5 << 4;
-			if (header == IPPROTO_UDP)
-				payload[(before == 51 ? 16 : 8) + 5] = 8;
-			if (before == 44 && header == 44)
-				want = BWL_R_MALFORMED; /* one in a packet */
-			if (verdict(payload, sizeof(payload), before) != want)
-				fail_msg("%u, then %u: not %s", before, header,
-					 bwl_reason_name(want));
+		for (n = 1; n <= CHAIN_HEADERS + 1; n++) {
+			d.len = 0;
+			for (i = 0; i < n; i++)
+				put_ext(&d, header, i + 1 < n ? header : IPPROTO_NONE);
+			assert_int_equal(verdict(d.data, d.len, header),
+					 n <= CHAIN_HEADERS ? BWL_R_NONE : BWL_R_EXT_HEADERS);
 		}
 	}
+}
+
+/* --- the table of docs/closed.md */
+
+static enum chain_fate said[256]; /* by the page */
+
+static enum chain_fate fate_word(const char *cell)
+{
+	static const char *const words[] = {
+		[CHAIN_FINAL] = " final:",
+		[CHAIN_FOLLOWED] = " followed",
+		[CHAIN_REFUSED] = " refused",
+	};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strncmp(cell, words[i], strlen(words[i])))
+			return (enum chain_fate)i;
+	fail_msg("neither followed, final nor refused: %s", cell);
+	return CHAIN_FINAL;
+}
+
+/* Its rows: "| 51 AH, 135 mobility | followed; …"; "all others" come last. */
+static void read_page(void)
+{
+	bool known[256] = { false }, others = false;
+	FILE *f = fopen(BWL_SOURCE "/docs/closed.md", "re");
+	char line[2048], *cell;
+	bool here = false;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "## ", 3))
+			here = !strcmp(line, "## What follows an IPv6 header\n");
+		cell = here && line[0] == '|' ? strchr(line + 1, '|') : NULL;
+		if (!cell || line[1] == '-' || !strncmp(line, "| next header", 13) ||
+		    !strncmp(line, "| a ninth", 9))
+			continue;
+		*cell++ = '\0';
+		others |= !strncmp(line, "| all others", 12);
+		for (char *s = line; *s; s++) {
+			unsigned long header;
+
+			if (!strchr(" (", *s) || s[1] < '0' || s[1] > '9')
+				continue;
+			header = strtoul(s + 1, NULL, 10);
+			assert_true(header < 256 && !known[header]);
+			known[header] = true;
+			said[header] = fate_word(cell);
+		}
+		for (unsigned i = 0; others && i < 256; i++)
+			if (!known[i])
+				said[i] = fate_word(cell);
+	}
+	fclose(f);
+	assert_true(others);
+}
+
+/* Puts a header of the least length that names the next one; returns that length. */
+static size_t put_least(uint8_t *x, unsigned header, unsigned next)
+{
+	unsigned units = header == 51 ? 2 : 0;
+
+	x[0] = (uint8_t)next;
+	x[1] = (uint8_t)units;
+	if (header == IPPROTO_TCP)
+		x[12] = 5 << 4;
+	if (header == IPPROTO_UDP)
+		x[5] = 8;
+	return chain_header_len(header, units);
+}
+
+/*
+ * What the parser makes of this header behind those `before` bytes: is a routing header seen behind
+ * it, and does it pass without one?
+ */
+static enum chain_fate fate_seen(uint8_t *payload, size_t before, unsigned first, unsigned header)
+{
+	unsigned with, without;
+
+	memset(payload + before, 0, 64);
+	put_least(payload + before, header, 43);
+	with = verdict(payload, before + 64, first);
+	put_least(payload + before, header, IPPROTO_NONE);
+	without = verdict(payload, before + 64, first);
+	if (with == BWL_R_SOURCE_ROUTE)
+		return without == BWL_R_NONE ? CHAIN_FOLLOWED : CHAIN_REFUSED;
+	if (with != BWL_R_NONE || without != BWL_R_NONE)
+		fail_msg("%u: %s, and %s", header, bwl_reason_name(with), bwl_reason_name(without));
+	return CHAIN_FINAL;
+}
+
+static void every_next_header_has_the_fate_that_the_page_says(void **unused)
+{
+	uint8_t payload[96] = { 0 };
+	unsigned header, before, n = 0;
+
+	(void)unused;
+	read_page();
+	for (header = 0; header < 256; header++) {
+		if (said[header] != chain_fate_of(header))
+			fail_msg("docs/closed.md says something else of %u", header);
+		if (fate_seen(payload, 0, header, header) != said[header])
+			fail_msg("%u, the first: not what docs/closed.md says", header);
+		for (before = 0; before < 256; before++) {
+			if (said[before] != CHAIN_FOLLOWED || (before == 44 && header == 44))
+				continue;
+			memset(payload, 0, sizeof(payload));
+			n++;
+			if (fate_seen(payload, put_least(payload, before, header), before,
+				      header) != said[header])
+				fail_msg("%u, then %u: not what docs/closed.md says", before,
+					 header);
+		}
+	}
+	assert_int_equal(n, 7 * 256 - 1);
 }
 
 static void a_packet_has_one_fragment_header(void **unused)
@@ -244,7 +331,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_datagram_in_fragments_is_judged_like_its_whole),
-		cmocka_unit_test(every_next_header_has_its_fate),
+		cmocka_unit_test(eight_headers_are_followed_and_a_ninth_is_refused),
+		cmocka_unit_test(every_next_header_has_the_fate_that_the_page_says),
 		cmocka_unit_test(a_packet_has_one_fragment_header),
 	};
 
