@@ -393,6 +393,7 @@ static void events_say_what_happened(void **state)
 		{ "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", BWL_E_DROP, BWL_R_NO_SA },
 		{ "eth ip4 src=10.0.7.2 dst=10.4.0.1 udp", BWL_E_DROP, BWL_R_NO_GRANT },
 	};
+	char text[BWL_EVENT_ADDRESS];
 	struct bwl_event got;
 	struct ring_buffer *rb;
 	size_t i;
@@ -410,6 +411,16 @@ static void events_say_what_happened(void **state)
 		assert_int_equal(got.reason, x[i].reason);
 		assert_true(got.time_ns == rig_now());
 	}
+	/* An address is printed as the frame has it: what only spells an IPv4 one is none. */
+	rig_advance(2 * RIG_SECOND);
+	rig_send(rig, "eth ip4 src=10.0.9.2 dst=10.1.0.1 udp");
+	runs++;
+	assert_int_equal(ring_buffer__consume(rb), 1);
+	assert_string_equal(bwl_event_address(&got, got.saddr, text), "10.0.9.2");
+	rig_send(rig, "eth ip6 src=::ffff:10.0.9.2 dst=fd00:1::1 udp");
+	runs++;
+	assert_int_equal(ring_buffer__consume(rb), 1);
+	assert_string_equal(bwl_event_address(&got, got.saddr, text), "::ffff:10.0.9.2");
 	/* One per second and peer, and only kinds that have a name. */
 	rig_advance(2 * RIG_SECOND);
 	for (i = 0; i < 20; i++)
