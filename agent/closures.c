@@ -4,6 +4,7 @@
  * that could not write it, by the agent after a sign of tampering, or by the gate. On a separate
  * thread, which may wait for the disk.
  */
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,11 +112,16 @@ static void step(struct closures *v)
 
 	if ((v->written && is_same(&now, &v->at)) || atomic_load(&closing))
 		return;
-	still = bwl_pins_still(v->pins); /* not during a grant: the grant's record comes first */
-	if (still < 0)
+	/*
+	 * Not during a grant: the grant's record comes first. Where the folder is gone nobody can
+	 * lock it, and nobody grants.
+	 */
+	still = bwl_pins_still(v->pins);
+	if (still < 0 && still != -ENOENT)
 		return;
 	r = bwl_journal_note(v->pins, &e);
-	close(still);
+	if (still >= 0)
+		close(still);
 	if (r == -EAGAIN)
 		return;
 	v->written = !r;

@@ -11,6 +11,7 @@
 #include <syslog.h>
 #include <unistd.h>
 #include <bpf/libbpf.h>
+#include <bwl/netdev.h>
 #include <systemd/sd-daemon.h>
 #include "bwl/output.h"
 #include "documents/desired.h"
@@ -19,13 +20,16 @@
 #include "parts.h"
 #include "tpm/tpm.h"
 #include "audit/tool_log.h"
+#include "hook/attached.h"
 
 #define SECOND_US 1000000ULL
 
 struct daemon {
 	struct agent a;
-	struct stat maps; /* identifies the pins that were opened */
-	bool told_detached;
+	struct stat maps;             /* identifies the pins that were opened */
+	struct bwl_attached attached; /* as recorded */
+	bool told_detached, told_removed;
+	bool swapped; /* the next maps replace some that nobody has detached */
 };
 
 static int stat_maps(const struct agent *a, struct stat *st)
@@ -44,6 +48,53 @@ static void leave_pins(struct daemon *d, bool replaced)
 	d->a.pins = NULL;
 }
 
+/* For the time when this process does not run: then nobody sees that a detach was none. */
+static void note_attached(struct daemon *d)
+{
+	struct bwl_attached now;
+	struct bwl_err e = { 0 };
+
+	bwl_attached_of(d->a.pins, &now);
+	if (d->a.once || !bwl_attached_differ(&now, &d->attached))
+		return;
+	if (bwl_attached_keep(d->a.pin_dir, &now, &e))
+		agent_log_err(LOG_WARNING, "attached", &e);
+	d->attached = now;
+}
+
+/* There are no pins, but a detach would have removed the record: these host ports are closed. */
+static void close_removed(struct daemon *d)
+{
+	struct bwl_attached was;
+	struct bwl_netdev dev;
+	unsigned failed = 0;
+
+	if (d->a.once || bwl_attached_read(d->a.pin_dir, &was))
+		return;
+	for (unsigned i = 0; i < was.n; i++)
+		if (!bwl_netdev_get(was.host[i].name, &dev, NULL) &&
+		    dev.ifindex == was.host[i].ifindex && dev.up)
+			failed += bwl_netdev_set_up(dev.ifindex, false, NULL) != 0;
+	if (!d->told_removed)
+		agent_log(
+			LOG_ALERT, "gate",
+			"the pins in %s were removed while bwlimitd did not run, and nobody has "
+			"detached; the host ports are down%s; bwlimit-load attach makes new maps, "
+			"volumes start spent",
+			bwl_pin_dir(d->a.pin_dir), failed ? " (not all could be set down)" : "");
+	d->told_removed = true;
+}
+
+static void say_swapped(struct daemon *d)
+{
+	agent_tamper(d->a.pins,
+		     &(struct agent_sign){ .input = BWL_TAMPER_program,
+					   .what = "the maps were replaced by others, and nobody "
+						   "has detached them" },
+		     false);
+	d->swapped = false;
+}
+
 static int find_pins(struct daemon *d)
 {
 	struct bwl_err e = { 0 };
@@ -55,9 +106,16 @@ static int find_pins(struct daemon *d)
 	if (r && !d->told_detached)
 		agent_log_err(LOG_WARNING, "detached", &e);
 	d->told_detached = r;
-	if (!r)
-		sd_notify(0, "STATUS=attached");
-	return r;
+	if (r == -ENOENT)
+		close_removed(d);
+	if (r)
+		return r;
+	sd_notify(0, "STATUS=attached");
+	d->told_removed = false;
+	memset(&d->attached, 0, sizeof(d->attached));
+	if (d->swapped)
+		say_swapped(d);
+	return 0;
 }
 
 /* From here on local tools can only tighten these maps, whichever state directory they look at. */
@@ -67,20 +125,40 @@ static void note_enrolled(const struct daemon *d)
 		bwl_enrolled_set(d->a.pins, BWL_ENROLLED);
 }
 
+/* Have other pins taken the place of these? Pins that are only gone are watch.c's, which closes. */
+static bool are_left(struct daemon *d)
+{
+	enum bwl_pins_end end;
+	struct stat st;
+
+	if (!stat_maps(&d->a, &st) && st.st_ino == d->maps.st_ino && st.st_dev == d->maps.st_dev)
+		return false;
+	end = bwl_pins_end(d->a.pins, NULL);
+	if (end == BWL_PINS_THERE) /* the same map, pinned again */
+		return stat_maps(&d->a, &d->maps);
+	if (end == BWL_PINS_REMOVED) {
+		if (!d->told_removed)
+			sd_notify(0, "STATUS=the pins were removed: bwlimit-load attach");
+		d->told_removed = true;
+		return false;
+	}
+	d->swapped = end == BWL_PINS_OTHER && !d->told_removed;
+	return true;
+}
+
 /* Every second: have the maps appeared, gone, or been replaced? */
 static void look(struct daemon *d)
 {
-	struct stat st;
-
-	if (d->a.pins &&
-	    (stat_maps(&d->a, &st) || st.st_ino != d->maps.st_ino || st.st_dev != d->maps.st_dev)) {
+	if (d->a.pins && are_left(d)) {
 		agent_log(LOG_WARNING, "detached", "the maps were detached or replaced");
 		sd_notify(0, "STATUS=detached: waiting for bwlimit-load attach");
 		leave_pins(d, true);
+		bwl_attached_forget(d->a.pin_dir);
 		d->told_detached = true;
 	}
 	if (!d->a.pins && find_pins(d))
 		return;
+	note_attached(d);
 	note_enrolled(d);
 	agent_parts_run(&d->a);
 }

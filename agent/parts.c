@@ -158,6 +158,14 @@ const struct agent_part agent_parts[] = {
 		.stop = agent_recent_stop,
 	},
 	{
+		.name = "kept",
+		.event = "missing",
+		.priority = LOG_WARNING,
+		.without = "removed sockets and files of the state are not told",
+		.start = agent_kept_start,
+		.stop = agent_kept_stop,
+	},
+	{
 		.name = "glass",
 		.tick = agent_glass_tick,
 	},

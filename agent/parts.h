@@ -125,6 +125,10 @@ agent_part_call agent_recent_stop;
 /* neighbours.c: protects next hops in the neighbour table */
 agent_part_call agent_neighbours_tick;
 
+/* kept.c: files that were there and are not any more */
+agent_part_start agent_kept_start;
+agent_part_call agent_kept_stop;
+
 /* glass.c: an alarm while the glass is broken */
 agent_part_call agent_glass_tick;
 

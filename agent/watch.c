@@ -11,6 +11,9 @@
  * Ports that nothing has opened yet (from boot until verify is clean, or after a failed attach) are
  * only set down: opening checks the same things, and nobody would have to switch anything on again.
  *
+ * Pins that are gone without a detach (hook/attached.h) take the programs of links with them: then
+ * the same happens, and the maps are kept until others come.
+ *
  * Another tool that holds the pins' lock is changing the same things (attach, upgrade, detach): the
  * thread waits for it, but not for ever.
  */
@@ -28,6 +31,7 @@
 #include "journal/journal.h"
 #include "hook/port_programs.h"
 #include "hook/iif_rules.h"
+#include "hook/attached.h"
 #include "parts.h"
 #include "thread.h"
 
@@ -144,13 +148,24 @@ static bool is_not_opened(const struct watch *w)
 	return is == BWL_CLOSED || is == BWL_CLOSED_UNJUDGED;
 }
 
+/* The first fault, if these maps are still to be guarded. */
+static bool is_wrong(const struct watch *w, enum bwl_pins_end *end, struct bwl_err *e)
+{
+	bool wrong = bwl_programs_look(w->pins, w->ctl_id, e);
+
+	/* Later than the programs: a detach removes them first. */
+	*end = bwl_pins_end(w->pins, e);
+	return *end == BWL_PINS_REMOVED || (*end == BWL_PINS_THERE && wrong && !is_upgrading(w));
+}
+
 static void look(struct watch *w)
 {
 	struct bwl_err e = { 0 };
+	enum bwl_pins_end end;
 
-	if (is_upgrading(w))
-		return;
-	if (!bwl_programs_look(w->pins, w->ctl_id, &e)) {
+	if (!is_wrong(w, &end, &e)) {
+		if (end != BWL_PINS_THERE || is_upgrading(w))
+			return;
 		if (w->closed)
 			agent_later(LOG_NOTICE, "gate",
 				    "the ports are protected again; the stop switch stays on until "
@@ -165,9 +180,9 @@ static void look(struct watch *w)
 	 * Check again: a device may have gone, or a tool have finished, meanwhile. A detach has set
 	 * the ports down and removed the maps.
 	 */
-	if (bwl_pins_are_there(w->pins) && !is_upgrading(w) &&
-	    bwl_programs_look(w->pins, w->ctl_id, &e)) {
-		if (is_not_opened(w))
+	e = (struct bwl_err){ 0 };
+	if (is_wrong(w, &end, &e)) {
+		if (is_not_opened(w) && end == BWL_PINS_THERE)
 			keep_down(w, &e);
 		else
 			close_maps(w, &e);

@@ -8,6 +8,7 @@
 #include "attach.h"
 #include "hidden.h"
 #include "hook/iif_rules.h"
+#include "hook/attached.h"
 #include "port_sysctl.h"
 #include "suspend.h"
 #include "find_programs.h"
@@ -104,6 +105,8 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 		r = bwl_attach_set(host, nhost, false, e);
 	if (!r)
 		r = bwl_load_invalidate(&l, e);
+	if (!r) /* from here on missing pins are no sign */
+		bwl_attached_forget(l.dir);
 	for (i = 0; !r && i < n; i++)
 		if (f[i].kind == BWL_PORT_HOST)
 			r = bwl_scan_strip(&l, &f[i], e);

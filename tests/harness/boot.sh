@@ -8,7 +8,7 @@ ctl() { in_dpu "$CTL" "$@" >"$LAB_TMP/ctl" 2>&1; }
 # Power loss: no program ends cleanly, and nothing in the kernel is left.
 power_off() {
 	[[ -z $AGENT_PID ]] || { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null
-	rm -rf "$LAB_PINS"
+	rm -rf "$LAB_PINS" "/run/bwlimit/${LAB_PINS##*/}.attached"
 	ip_in dpu link set hpf0 down
 	local d
 	for d in hpf0 p0; do in_dpu tc qdisc del dev "$d" clsact 2>/dev/null; done

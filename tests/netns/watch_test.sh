@@ -77,6 +77,75 @@ for ((i = 0; i < 5; i++)); do attach; done
 in_dpu "$LOAD" upgrade >/dev/null 2>&1
 check "attach and upgrade are no alarm" alarm 4
 check "and traffic flows after them" lab_wait_for 30 pings
+
+# Pins that somebody removes by hand, with the programs of links, are no detach.
+attached_by() { # form of TC
+	in_dpu "$LOAD" detach >/dev/null 2>&1
+	in_dpu "$LOAD" attach --drill --fresh-volume --tc "$1" --host hpf0 --uplink p0 >"$LAB_TMP/attach" 2>&1 &&
+		lab_wait_for 30 lab_both
+}
+alarms() { grep -c '"level":"alert".*"event":"gate"' "$LAB_TMP/agent"; }
+revoked() { [[ $(grep -c 'program: .*action revoke: map' "$LAB_TMP/agent") -gt $1 ]]; }
+removed() { # sentence, command…
+	local was signs
+	was=$(alarms) signs=$(grep -c 'program: .*action revoke: map' "$LAB_TMP/agent")
+	"${@:2}"
+	check "$1: the host port is down" lab_wait_for 30 is_down
+	check "$1: there is an alarm" lab_wait_for 30 alarm $((was + 1))
+	check "$1: the policy's action is done" lab_wait_for 30 revoked "$signs"
+	check "$1: nothing of the host arrives" lab_silent
+}
+recorded() { [[ -s /run/bwlimit/${LAB_PINS##*/}.attached ]]; }
+for form in tcx clsact; do
+	check "with $form traffic passes" attached_by $form
+	check "the host ports are recorded ($form)" lab_wait_for 30 recorded
+	removed "all pins removed by hand ($form)" rm -rf "$LAB_PINS"
+done
+for pin in bwl_ctl_v1 bwl_peercnt_v1; do
+	check "attached again, traffic passes" attached_by tcx
+	removed "the pin $pin removed" rm "$LAB_PINS/maps/$pin"
+done
+check "control: attached once more traffic passes" attached_by tcx
+was=$(alarms)
+gone=$(grep -c '"event":"detached"' "$LAB_TMP/agent")
+check "control: detach" in_dpu "$LOAD" detach
+heard() { [[ $(grep -c '"event":"detached"' "$LAB_TMP/agent") -gt $gone ]]; }
+check "control: the agent hears of a detach" lab_wait_for 30 heard
+check "control: which is no alarm" alarm "$was"
+refute "control: and leaves no record" recorded
+lab_stop "$AGENT_PID"
+
+# The same while no agent runs.
+start() { lab_agent --policy "$FILE" --state-dir "$LAB_TMP/state"; }
+waits() { lab_wait_for 30 grep -q '"event":"detached".*nothing is attached' "$LAB_TMP/agent"; }
+dies() { kill -KILL "$AGENT_PID" && ! wait "$AGENT_PID" 2>/dev/null; }
+start
+check "attached, traffic passes" attached_by tcx
+check "and the host ports are recorded" lab_wait_for 30 recorded
+missing() { grep -q '"level":"alert".*"event":"missing".*'"$1 was removed by hand" "$LAB_TMP/agent"; }
+refute "nothing of the state is missing" missing .
+for file in "/run/bwlimit/${LAB_PINS##*/}.sock" "$LAB_TMP/state/ledger.db"; do
+	check "control: $file is there" test -e "$file"
+	mv "$file" "$LAB_TMP/away"
+	check "without it there is an alarm" lab_wait_for 30 missing "$file"
+	mv "$LAB_TMP/away" "$file"
+done
+dies
+check "control: a detach while no agent runs" in_dpu "$LOAD" detach
+ip_in dpu link set hpf0 up
+start
+check "control: after a detach an agent that starts waits" waits
+check "control: without an alarm" alarm 0
+check "control: and leaves a port up that somebody set up" lab_is_up hpf0
+check "attached, traffic passes" attached_by tcx
+lab_wait_for 30 recorded
+dies
+rm -rf "$LAB_PINS"
+start
+check "pins removed while no agent runs: the next one sets the host port down" lab_wait_for 30 is_down
+check "and there is an alarm" lab_wait_for 30 alarm 1
+check "nothing of the host arrives" lab_silent
+check "attach opens it again" attached_by tcx
 lab_stop "$AGENT_PID"
 
 # As at boot until verify is clean: what is not open needs no switch, and opens later by itself.
