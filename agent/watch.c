@@ -8,6 +8,8 @@
  * and then it is reported: while they are wrong the programs still close every way, but the second
  * lock is open.
  *
+ * So are the sysctls (hook/port_sysctl.h), which are read every second.
+ *
  * Ports that nothing has opened yet (from boot until verify is clean, or after a failed attach) are
  * only set down: opening checks the same things, and nobody would have to switch anything on again.
  *
@@ -32,12 +34,14 @@
 #include "hook/port_programs.h"
 #include "hook/iif_rules.h"
 #include "hook/attached.h"
+#include "hook/port_sysctl.h"
 #include "parts.h"
 #include "thread.h"
 
 #define EVERY_MS 100
 #define PATIENCE_NS 15000000000ULL
 #define RULES_NS 1000000000ULL
+#define REPEAT_NS (600 * RULES_NS) /* a lasting fault is reported again */
 
 struct watch {
 	struct agent_thread thread;
@@ -50,6 +54,7 @@ struct watch {
 	bool news_of_rules; /* check the rules now, not at the next whole second */
 	uint64_t rules_ns;  /* when they were last checked */
 	uint64_t said_ns;   /* last report about the rules: somebody may keep changing them back */
+	uint64_t sysctl_ns, told_ns; /* the same for sysctls, of which the kernel tells nothing */
 };
 
 static int open_news(void)
@@ -233,6 +238,38 @@ static void look_at_rules(struct watch *w)
 	flock(w->lock, LOCK_UN);
 }
 
+static void say_wrong(void *arg, const char *what, const char *todo)
+{
+	(void)arg;
+	(void)todo;
+	agent_later(LOG_ALERT, "sysctl", "%s; it is set right", what);
+}
+
+/* Every second: the kernel tells of few of them. */
+static void look_at_sysctls(struct watch *w)
+{
+	uint64_t now = bwl_now_ns();
+	int r;
+
+	if (now - w->sysctl_ns < RULES_NS)
+		return;
+	w->sysctl_ns = now;
+	if (!bwl_lock_was_set(w->pins) || !bwl_port_sysctl_look(w->pins, NULL, NULL))
+		return;
+	if (flock(w->lock, LOCK_EX | LOCK_NB))
+		return; /* a tool sets them */
+	if (bwl_pins_are_there(w->pins)) {
+		if (!w->told_ns || now - w->told_ns > REPEAT_NS)
+			bwl_port_sysctl_look(w->pins, say_wrong, NULL);
+		r = bwl_port_sysctl_repair(w->pins);
+		if (r && !w->told_ns)
+			agent_later(LOG_ALERT, "sysctl", "cannot be repaired: %s; %s", strerror(-r),
+				    "bwlimit-load attach");
+		w->told_ns = r ? now : 0;
+	}
+	flock(w->lock, LOCK_UN);
+}
+
 static void run(void *arg)
 {
 	struct watch *w = arg;
@@ -240,6 +277,7 @@ static void run(void *arg)
 	while (agent_thread_goes_on(&w->thread)) {
 		look(w);
 		look_at_rules(w);
+		look_at_sysctls(w);
 		await_news(w);
 	}
 }

@@ -22,10 +22,10 @@
 #include "journal/journal.h"
 #include "journal_check.h"
 #include "hook/iif_rules.h"
+#include "hook/port_sysctl.h"
 #include "management.h"
 #include "fallback.h"
 #include "probe.h"
-#include "port_sysctl.h"
 #include "find_programs.h"
 #include "spent.h"
 #include "suspend.h"
@@ -285,6 +285,7 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 
 	bwl_port_sysctl_set(host, a->nhost, BWL_PORT_HOST);
 	bwl_port_sysctl_set(up, a->nuplink, BWL_PORT_UPLINK);
+	bwl_port_sysctl_set_all();
 	r = close_ports(l, host, a->nhost, true, e);
 	if (!r)
 		r = bwl_attach_set(host, a->nhost, false, e);
@@ -302,6 +303,8 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 		bwl_judge_journal(l->pins, &j);
 		r = attach_all(l, a, pol, host, up, &j, e);
 	}
+	if (!r) /* also the tunnel device's, which is new */
+		bwl_port_sysctl_repair(l->pins);
 	if (!r) /* before anything opens: closes what was closed before the reboot */
 		bwl_journal_boot(l->pins, &j);
 	if (!r) /* bwlimitd may have refused the journal meanwhile */

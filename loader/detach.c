@@ -9,7 +9,7 @@
 #include "hidden.h"
 #include "hook/iif_rules.h"
 #include "hook/attached.h"
-#include "port_sysctl.h"
+#include "hook/port_sysctl.h"
 #include "suspend.h"
 #include "find_programs.h"
 #include "tunnel.h"
@@ -53,8 +53,10 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 	}
 	if (!r) /* also if the attached maps know no management device */
 		r = bwl_attach_lock(&l, a, e);
-	if (!r)
+	if (!r) {
+		bwl_port_sysctl_set_all();
 		r = bwl_attach_pin_progs(&l, e);
+	}
 	if (!r)
 		r = bwl_record_whole(&l, e);
 	if (!r)

@@ -12,8 +12,8 @@
 #include <bwl/doc.h>
 #include "guard.h"
 #include "hook/iif_rules.h"
+#include "hook/port_sysctl.h"
 #include "fallback.h"
-#include "port_sysctl.h"
 #include "bwl/plural.h"
 
 /*

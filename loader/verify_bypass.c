@@ -6,15 +6,36 @@
 #include <bwl/card.h>
 #include <bwl/sysctl.h>
 #include "hook/iif_rules.h"
-#include "port_sysctl.h"
+#include "hook/port_sysctl.h"
 #include "verify.h"
+
+/* Each alone makes the kernel forward what comes in by the device (force_forwarding: Linux 6.17).
+ */
+static void check_device(struct bwl_report *r, const char *name)
+{
+	static const struct {
+		const char *family, *key;
+	} keys[] = { { "ipv4", "forwarding" },
+		     { "ipv6", "forwarding" },
+		     { "ipv6", "force_forwarding" } };
+	char path[128], next[96];
+
+	for (unsigned k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+		snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", keys[k].family, name,
+			 keys[k].key);
+		if (bwl_sysctl_value(path) <= 0)
+			continue;
+		snprintf(next, sizeof(next), "sysctl -w net/%s/conf/%s/%s=0", keys[k].family, name,
+			 keys[k].key);
+		bwl_check(r, "forwarding-device", BWL_FAIL, next,
+			  "%s: the kernel forwards %s by itself", name, keys[k].family);
+	}
+}
 
 static void check_forwarding(struct bwl_report *r, const struct bwl_netdev *d, size_t n)
 {
-	static const char *const family[] = { "ipv4", "ipv6" };
-	char path[128], next[96];
 	size_t i;
-	int v, k;
+	int v;
 
 	v = bwl_sysctl_value("/proc/sys/net/ipv4/ip_forward");
 	bwl_check(r, "forwarding-ipv4", v ? BWL_FAIL : BWL_OK, "sysctl -w net.ipv4.ip_forward=0",
@@ -23,18 +44,9 @@ static void check_forwarding(struct bwl_report *r, const struct bwl_netdev *d, s
 	bwl_check(r, "forwarding-ipv6", v > 0 ? BWL_FAIL : BWL_OK,
 		  "sysctl -w net.ipv6.conf.all.forwarding=0", "IPv6 forwarding by the kernel is %s",
 		  v > 0 ? "on" : "off");
-	for (i = 0; i < n; i++) {
-		for (k = 0; k < 2; k++) {
-			snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/forwarding",
-				 family[k], d[i].name);
-			if (bwl_sysctl_value(path) <= 0)
-				continue;
-			snprintf(next, sizeof(next), "sysctl -w net/%s/conf/%s/forwarding=0",
-				 family[k], d[i].name);
-			bwl_check(r, "forwarding-device", BWL_FAIL, next,
-				  "%s: the kernel forwards %s by itself", d[i].name, family[k]);
-		}
-	}
+	check_device(r, "default"); /* devices that appear later */
+	for (i = 0; i < n; i++)
+		check_device(r, d[i].name);
 }
 
 static const struct bwl_netdev *dev_of(const struct bwl_netdev *d, size_t n, uint32_t ifindex)
@@ -186,6 +198,11 @@ static void check_awaited(struct bwl_report *r, const struct bwl_pins *p,
 	}
 }
 
+static void say_sysctl(void *arg, const char *what, const char *todo)
+{
+	bwl_check(arg, "port-sysctl", BWL_FAIL, todo, "%s", what);
+}
+
 void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bwl_attach *a,
 		       const struct bwl_netdev *d, size_t n)
 {
@@ -194,5 +211,9 @@ void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bw
 	check_forwarding(r, d, n);
 	check_lock(r, p);
 	check_awaited(r, p, d, n);
-	bwl_port_sysctl_verify(r, p);
+	if (!bwl_port_sysctl_look(p, say_sysctl, r))
+		bwl_check(
+			r, "port-sysctl", BWL_OK, "",
+			"on ports the kernel reveals no addresses, accepts none, and answers only "
+			"for itself");
 }

@@ -187,10 +187,15 @@ static bool is_same(const struct rule *a, const struct rule *b)
 	       (a->action != FR_ACT_GOTO || a->to == b->to);
 }
 
+static bool leads_all_to(const struct rule *x, uint32_t table)
+{
+	return x->action == FR_ACT_TO_TBL && x->table == table && !x->inverted && !x->narrow &&
+	       !x->mask && !*x->iif && !*x->oif;
+}
+
 static bool is_rule_0(const struct rule *x)
 {
-	return x->action == FR_ACT_TO_TBL && x->table == RT_TABLE_LOCAL && !x->inverted &&
-	       !x->narrow && !x->mask && !*x->iif && !*x->oif;
+	return leads_all_to(x, RT_TABLE_LOCAL);
 }
 
 /* Only we make rules of this form, at our priorities. */
@@ -309,6 +314,52 @@ static int reflect(const struct family *f)
 	return reflects(f) ? 0 : bwl_sysctl_set(f->reflect, 1);
 }
 
+/*
+ * The kernel's own rules behind ours. Without main the DPU itself has no way out: management, IKE
+ * and ESP are cut. A site's rule that does the same, at whatever priority, will do.
+ */
+static const struct kernel_rule {
+	uint8_t family;
+	uint32_t pref, table;
+} kernel_rules[] = {
+	{ AF_INET, 32766, RT_TABLE_MAIN },
+	{ AF_INET, 32767, RT_TABLE_DEFAULT },
+	{ AF_INET6, 32766, RT_TABLE_MAIN },
+};
+#define NKERNEL (sizeof(kernel_rules) / sizeof(kernel_rules[0]))
+
+static struct rule rule_of(const struct kernel_rule *k)
+{
+	return (struct rule){ .pref = k->pref,
+			      .table = k->table,
+			      .action = FR_ACT_TO_TBL,
+			      .protocol = RTPROT_KERNEL };
+}
+
+static bool lacks(const struct rules *now, const struct family *f, const struct kernel_rule *k)
+{
+	size_t i;
+
+	for (i = 0; i < now->n; i++)
+		if (now->rule[i].pref > PREF_QUIET && leads_all_to(&now->rule[i], k->table))
+			return false;
+	return k->family == f->family;
+}
+
+static int add_kernels(const struct family *f, const struct rules *now)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < NKERNEL; i++) {
+		struct rule x = rule_of(&kernel_rules[i]);
+
+		if (lacks(now, f, &kernel_rules[i]))
+			r = talk(RTM_NEWRULE, f->family, &x);
+		r = r == -EEXIST ? 0 : r;
+	}
+	return r;
+}
+
 static int add_missing(const struct family *f, const struct rules *now, const struct rules *w)
 {
 	size_t i;
@@ -344,6 +395,8 @@ static int set_family(const struct family *f, const struct rules *w)
 	struct rules now;
 	int r = dump(f->family, &now);
 
+	if (!r)
+		r = add_kernels(f, &now);
 	if (!r)
 		r = add_missing(f, &now, w);
 	if (!r)
@@ -431,6 +484,14 @@ static int look_at_family(struct told *t, const struct rules *w)
 	for (i = 0; !r && i < w->n; i++)
 		if (!find(&now, &w->rule[i]))
 			tell(t, "is missing", &w->rule[i]);
+	for (i = 0; !r && i < NKERNEL; i++) {
+		struct rule x = rule_of(&kernel_rules[i]);
+
+		if (lacks(&now, t->f, &kernel_rules[i]))
+			tell(t,
+			     "is missing: the kernel made it, and what the DPU sends rests on it",
+			     &x);
+	}
 	for (i = 0; !r && i < now.n; i++) {
 		const struct rule *x = &now.rule[i];
 

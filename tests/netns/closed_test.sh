@@ -223,6 +223,13 @@ wrong "rule 0" "IPv4 rule 0 .*bypasses those of bwlimit" ip_in dpu rule add pref
 wrong "that of IPv6" "IPv6 rule 0 .*bypasses those of bwlimit" ip_in dpu -6 rule add pref 0 lookup local
 wrong "the blackhole that is gone" "IPv6 rule 3 .*is missing" ip_in dpu -6 rule del pref 3
 wrong "a port's rule that is gone" "IPv4 rule 1 (iif hpf0.*is missing" ip_in dpu rule del pref 1 iif hpf0
+wrong "the kernel's own rule for main that is gone" "IPv4 rule 32766 .*is missing" ip_in dpu rule del pref 32766
+wrong "that of IPv6" "IPv6 rule 32766 .*is missing" ip_in dpu -6 rule del pref 32766
+refute "without them the DPU reaches no management" reaches
+wrong "the kernel's own rule for default" "IPv4 rule 32767 .*is missing" ip_in dpu rule del pref 32767
+check "attach puts them back" attach
+check "and verify is clean" lab_verifies
+check "and management is reached" eval 'reached && reaches'
 wrong "a foreign rule before ours" "IPv4 rule 1 (iif hpf9.*bypasses those of bwlimit" ip_in dpu rule add pref 1 iif hpf9 lookup local
 refute "attach leaves the foreign rule, and the host ports down" attach
 check "but puts right what is ours" eval 'lab_verify_finds "IPv4 rule 1 (iif hpf9" && [ "$(grep -c "^FAIL.*rule" "$LAB_TMP/out")" -eq 1 ]'
@@ -292,6 +299,13 @@ for f in -4 -6; do
 	check "bwlimitd puts the rules right ($f)" lab_wait_for 5 lab_verifies
 done
 check "and says so" grep -q 'it was repaired' "$LAB_TMP/agent"
+# What systemd-networkd took away on other machines (systemd#41350): the kernel's own rules, with a site's.
+ip_in dpu rule del pref 32766
+ip_in dpu rule del pref 32767
+ip_in dpu -6 rule del pref 32766
+check "the kernel's own rules removed: they come back" lab_wait_for 5 lab_verifies
+check "and bwlimitd says so" grep -q '"level":"alert".*"event":"rules".*rule 3276[67] .*is missing: the kernel made it' "$LAB_TMP/agent"
+check "and management is reached" eval 'reached && reaches'
 # Without rule 0 and without ours nothing would reach the DPU: what a tool removes is put back.
 for f in -4 -6; do
 	ip_in dpu $f rule flush

@@ -102,6 +102,9 @@ lab_sysctl dpu net.ipv4.conf.p0.forwarding=0
 lab_sysctl dpu net.ipv4.neigh.p0.unres_qlen_bytes=65536
 check "verify notices packets that may wait for their next hop" notices "neigh/p0/unres_qlen_bytes is 65536"
 lab_sysctl dpu net.ipv4.neigh.p0.unres_qlen_bytes=1
+check "the kernel accepts redirects when forwarding is switched off, and verify notices" \
+	notices "net/ipv4/conf/all/accept_redirects is 1"
+lab_sysctl dpu net.ipv4.conf.all.accept_redirects=0
 check "verify is clean again" verify
 ip_in dpu link add br0 type bridge
 ip_in dpu link set hpf0 master br0

@@ -78,6 +78,41 @@ in_dpu "$LOAD" upgrade >/dev/null 2>&1
 check "attach and upgrade are no alarm" alarm 4
 check "and traffic flows after them" lab_wait_for 30 pings
 
+# What the kernel may do by itself on ports: each key that somebody changes is noticed, and set right.
+flips=(ipv6.conf.{all,hpf0}.accept_dad=1 ipv6.conf.hpf0.{keep_addr_on_down=0,dad_transmits=1,router_solicitations=3}
+	ipv6.conf.{hpf0,p0}.{accept_ra,autoconf,accept_redirects,accept_source_route,seg6_enabled,rpl_seg_enabled,forwarding,force_forwarding}"=1"
+	ipv6.conf.{all,hpf0,p0}.proxy_ndp=1 ipv6.conf.{all,p0}.disable_policy=1
+	ipv4.conf.{all,hpf0,p0}.{accept_redirects,proxy_arp,accept_local,src_valid_mark,arp_accept}"=1"
+	ipv4.conf.{hpf0,p0}.{proxy_arp_pvlan,accept_source_route,route_localnet,forwarding}"=1"
+	ipv4.conf.{hpf0,p0}.arp_announce=0 ipv4.conf.{all,hpf0}.arp_ignore=3
+	ipv4.conf.{all,p0}.{disable_xfrm,disable_policy}"=1" ipv{4,6}.neigh.p0.unres_qlen_bytes=100000
+	core.xfrm_larval_drop=0)
+flip() {
+	local key path
+	flipped=()
+	for key in "${flips[@]}"; do
+		path=/proc/sys/net/$(tr . / <<<"${key%=*}")
+		in_dpu test -e "$path" || { note "no such key: ${key%=*}"; continue; }
+		in_dpu sh -c "echo ${key#*=} >$path"
+		flipped+=("$(tr . / <<<"${key%=*}")")
+	done
+}
+told() { tail -n "+$((lines + 1))" "$LAB_TMP/agent" | grep_all "\"level\":\"alert\".*\"event\":\"sysctl\".*net/$1 is"; }
+right() { lab_load verify; [[ $? -le 1 ]] && grep -q 'maps in' "$LAB_TMP/out" && ! grep -q 'FAIL.*net/.* is -\?[0-9]*:' "$LAB_TMP/out"; }
+check "control: before, all of them are right" lab_wait_for 30 right
+freeze_process "$AGENT_PID"
+lines=$(wc -l <"$LAB_TMP/agent")
+flip
+lab_load verify
+cp "$LAB_TMP/out" "$LAB_TMP/flipped"
+kill -CONT "$AGENT_PID"
+for key in "${flipped[@]}"; do
+	check "verify notices net/$key" grep -q "FAIL.*net/$key is" "$LAB_TMP/flipped"
+	check "and bwlimitd, with an alert" lab_wait_for 30 told "$key"
+done
+check "bwlimitd has set all of them right" lab_wait_for 30 right
+check "traffic passes" lab_wait_for 30 lab_both
+
 # Pins that somebody removes by hand, with the programs of links, are no detach.
 attached_by() { # form of TC
 	in_dpu "$LOAD" detach >/dev/null 2>&1

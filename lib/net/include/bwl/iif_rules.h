@@ -14,7 +14,9 @@
  *   5  oif the tunnel device: its table.
  *   6  fwmark: blackhole.
  *
- * Meanwhile the kernel's rule 0, which leads everybody to table local, does not exist.
+ * Meanwhile the kernel's rule 0, which leads everybody to table local, does not exist. Its rules
+ * for main and default (IPv4) stay behind these, and are set where they are missing: what the DPU
+ * itself sends rests on them.
  */
 #ifndef BWL_IIF_RULES_H
 #define BWL_IIF_RULES_H
