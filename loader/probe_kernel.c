@@ -4,9 +4,12 @@
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <bwl/esp.h>
 #include "probe.h"
 #include "probe_question.h"
 #include "../maps/event.h"
@@ -92,8 +95,39 @@ static void try_btf(const struct probe_port *p, const void *with, struct probe_a
 	probe_errno(ret, access("/sys/kernel/btf/vmlinux", R_OK) ? errno : 0);
 }
 
+static void try_esp(const struct probe_port *p, const void *with, struct probe_answer *ret)
+{
+	struct bwl_esp x;
+
+	(void)p;
+	bwl_esp_ask(*(const int *)with, &x);
+	ret->works = x.state == BWL_ESP_THERE;
+	snprintf(ret->answer, sizeof(ret->answer), "%s", bwl_esp_word(x.state));
+	snprintf(ret->error, sizeof(ret->error), "%.159s", x.why);
+	snprintf(ret->todo, sizeof(ret->todo), "%s", x.todo);
+}
+
+static void ask_mended(const struct probe_port *p, const void *with, struct probe_answer *ret)
+{
+	struct bwl_esp x4, x6;
+	struct utsname u;
+
+	(void)p, (void)with;
+	bwl_esp_ask(AF_INET, &x4);
+	bwl_esp_ask(AF_INET6, &x6);
+	ret->works = !uname(&u) && bwl_esp_is_mended(u.release, u.version);
+	snprintf(ret->answer, sizeof(ret->answer), "%s", ret->works ? "yes" : "cannot be told");
+	if (ret->works || x4.state == BWL_ESP_THERE || x6.state == BWL_ESP_THERE)
+		return;
+	ret->works = true;
+	snprintf(ret->answer, sizeof(ret->answer), "no ESP");
+}
+
 #define NEEDS "bwlimit does not run"
 #define NEWER "boot Linux 6.1 or newer, and be root (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)"
+
+#define NO_ESP "encrypted peers"
+#define NO_SA "stay closed (no-sa)"
 
 /* clang-format off */
 #define MAP(...) .ask = try_map, .with = &(const struct map){ __VA_ARGS__ }
@@ -116,6 +150,13 @@ const struct probe_question probe_kernel_questions[] = {
 	{ "jiffies", "bpf_jiffies64", NEEDS, NEWER, HELPER(jiffies64) },
 	{ "departure-times", "bpf_skb_set_tstamp", "mode shape polices, mode mark drops sooner",
 	  "a kernel of 5.18 or later", HELPER(skb_set_tstamp) },
+	{ "esp4", "ESP for IPv4", NO_ESP " whose DPU has an IPv4 address " NO_SA, "as root: " NEWER,
+	  .ask = try_esp, .with = &(const int){ AF_INET } },
+	{ "esp6", "ESP for IPv6", NO_ESP " whose DPU has an IPv6 address " NO_SA, "as root: " NEWER,
+	  .ask = try_esp, .with = &(const int){ AF_INET6 } },
+	{ "esp-mended", "the mending of CVE-2026-43284 (ESP)",
+	  "the kernel's number does not tell; without it a process on the DPU can become root",
+	  "ask the kernel's vendor; kernel.org has it in " BWL_ESP_MENDED, .ask = ask_mended },
 	{ "btf", "BTF of the kernel", NEEDS, "boot a kernel built with CONFIG_DEBUG_INFO_BTF", .ask = try_btf },
 	{ 0 }
 };

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include "bwl/esp.h"
 #include "bwl/kernel_has.h"
 #include "verify.h"
 #include "bwl/plural.h"
@@ -94,6 +95,34 @@ static void check_route(struct bwl_report *r, const struct bwl_pins *p, const st
 			  text);
 }
 
+/* What encryption needs of the kernel, for the families of the peers' DPUs. */
+static void check_esp(struct bwl_report *r, const struct bwl_gen *g, const struct found *f)
+{
+	const char *there = NULL;
+	struct bwl_esp x;
+	unsigned i, k;
+
+	for (k = 0; k < 2; k++) {
+		bool needed = false;
+
+		for (i = 0; i < BWL_MAX_NEXTHOPS; i++)
+			needed |= f->nexthop[i] &&
+				  (k ? g->base->nexthop[i].has6 && !g->base->nexthop[i].has4
+				     : g->base->nexthop[i].has4);
+		if (!needed)
+			continue;
+		bwl_esp_ask(k ? AF_INET6 : AF_INET, &x);
+		if (x.state == BWL_ESP_THERE)
+			there = there ? "IPv4 and IPv6" : k ? "IPv6" : "IPv4";
+		else
+			bwl_check(r, "encryption", x.state == BWL_ESP_UNTOLD ? BWL_WARN : BWL_FAIL,
+				  x.todo, "%s: encrypted peers stay closed (no-sa)", x.why);
+	}
+	if (there)
+		bwl_check(r, "encryption", BWL_OK, "", "the kernel has ESP and AES-GCM for %s",
+			  there);
+}
+
 /*
  * The SA of a packet that a device has decrypted is known from what the driver attaches to the
  * packet. GRO does not compare SAs, so the programs refuse packets that it has merged. Before Linux
@@ -149,6 +178,7 @@ void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const str
 			  "modprobe xfrm_interface; bwlimit-load attach",
 			  "%u peer%s %s encrypted but there is no tunnel device: closed",
 			  f.encrypted, PEERS_ARE(f.encrypted));
+	check_esp(r, g, &f);
 	if (now >= *(const volatile __u32 *)&p->ctl->tracked_until_s * 1000000000ULL)
 		bwl_check(r, "sa-tracking", BWL_WARN, "systemctl start bwlimitd, or bwlimit-ipsec",
 			  "nothing tracks the SAs of %u encrypted peer%s", f.encrypted,

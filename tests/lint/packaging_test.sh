@@ -224,6 +224,19 @@ purge "$root" bwlimit-tools
 check "the other way round the DPU's own stays" test "$(left "$root")" = '.hidden pki/ca.key policy.yaml web/cert.pem '
 rm -r "$root"
 
+# @system-service allows what puts pages of a file into a packet; the kernel has decrypted those in place (CVE-2026-43284).
+faces=0
+for unit in "$packaging"/systemd/*.service.in; do
+	grep -q '^RestrictAddressFamilies=.*AF_INET' "$unit" || continue
+	faces=$((faces + 1))
+	check "${unit##*/} faces the network and has no splice" \
+		eval '[[ $(grep "^SystemCallFilter=" "$unit") == *$'"'"'\n'"'"'"SystemCallFilter=~splice tee vmsplice sendfile"* ]]'
+	check "and nothing gives it back" eval '! grep -Eq "^SystemCallFilter=[^~]*\b(splice|tee|vmsplice|sendfile|@io-event|@file-system)\b" "$unit"'
+done
+check "of the units five face the network" test "$faces" -eq 5
+check "and none of their programs calls these" eval \
+	'! for p in bwlimit-controller bwlimit-export bwlimit-sync bwlimit-web; do nm -D --undefined-only "$build/${program[$p]}/$p"; done | grep -Ew "splice|tee|vmsplice|sendfile|sendfile64"'
+
 # Without this option preinst stops a unit, and postinst restarts only running units: dh_installsystemd(1).
 check "no upgrade stops a unit for good" eval \
 	'grep -q dh_installsystemd "$source_dir/debian/rules" && ! grep "^	dh_installsystemd" "$source_dir/debian/rules" | grep -v -- --no-stop-on-upgrade'

@@ -68,8 +68,30 @@ check "and says what becomes of it" says "1 peer of mode shape is policed"
 check "a policy with an encrypted peer" with_peer "name: d2, addresses: [10.102.0.0/24], ipsec: { remote: $LAB_VIA4 }"
 check "verify notices that it has no tunnel device" notices "1 peer is encrypted but there is no tunnel device: closed"
 check "and warns that nobody looks after its SAs" says "nothing tracks the SAs of 1 encrypted peer"
+# What encryption needs of this kernel, and what blocks it, for the family of the other DPU's address.
+mkdir "$LAB_TMP/modprobe.d"
+printf 'install esp4 /bin/false\nblacklist esp6\n' >"$LAB_TMP/modprobe.d/dirtyfrag.conf"
+blocked_verify() { # modprobe.d is another for this process; a lab must not change the machine's
+	# shellcheck disable=SC2016 # for that shell
+	in_dpu unshare --mount --propagation private sh -c 'mount --bind "$0" /etc/modprobe.d && exec "$@"' \
+		"$LAB_TMP/modprobe.d" "$LOAD" verify >"$LAB_TMP/out" 2>&1
+}
+for f in 4 6; do
+	to=LAB_VIA$f
+	check "a policy with an encrypted peer, its DPU by IPv$f" with_peer "name: d2, addresses: [10.102.0.0/24], ipsec: { remote: \"${!to}\" }"
+	lab_load verify
+	if says "the kernel has ESP and AES-GCM for IPv$f"; then
+		skip "verify names the file that blocks ESP for IPv$f" "this kernel has ESP"
+		continue
+	fi
+	check "verify says that the kernel lacks what encryption needs, IPv$f" says "^FAIL  .*: encrypted peers stay closed (no-sa)"
+	blocked_verify
+	check "and names the file that blocks ESP for IPv$f" \
+		says "^FAIL  ESP for IPv$f (esp$f) is kept from being loaded by /etc/modprobe.d/dirtyfrag.conf: .* esp$f"
+done
 in_dpu "$CTL" policy apply "$LAB_TMP/policy.yaml" >"$LAB_TMP/out" 2>&1
 check "without it verify is clean" verify
+refute "and asks nothing of ESP" says "ESP"
 
 # --- weaker forms
 ip_in dpu link add later type veth peer name later2

@@ -50,6 +50,25 @@ check "IPsec is asked of the uplink alone" \
 check "without --try-hardware nothing is tried" \
 	doc_is '[.features[] | select(.id | startswith("try-"))] == []'
 
+# What encryption needs of the kernel, and what blocks it. Without a card the kernel's own ESP is asked.
+for f in 4 6; do
+	check "ESP for IPv$f is asked" said "" esp$f '(.works and .answer == "there") or ((.works | not) and .answer == "missing")'
+done
+check "so is whether the hole of ESP is mended" said "" esp-mended '.answer == "yes" or .answer == "no ESP" or .answer == "cannot be told"'
+if said "" esp4 .works >/dev/null && said "" esp6 .works >/dev/null; then
+	skip "the file that blocks them is named" "ESP is loaded here: tests/vm/03_probe.sh"
+else
+	mkdir "$LAB_TMP/modprobe.d" 2>/dev/null
+	printf 'install esp4 /bin/false\nblacklist esp6\n' >"$LAB_TMP/modprobe.d/dirtyfrag.conf"
+	# shellcheck disable=SC2016 # for that shell
+	in_dpu unshare --mount --propagation private sh -c 'mount --bind "$0" /etc/modprobe.d && exec "$@"' \
+		"$LAB_TMP/modprobe.d" "$LOAD" probe "${ports[@]}" --json >"$LAB_TMP/doc" 2>"$LAB_TMP/err"
+	check "the file that blocks ESP for IPv4 is named" said "" esp4 \
+		'.answer == "blocked" and (.error | contains("/etc/modprobe.d/dirtyfrag.conf: install esp4 /bin/false"))'
+	check "and for IPv6" said "" esp6 '.answer == "blocked" and (.error | contains("/etc/modprobe.d/dirtyfrag.conf: blacklist esp6"))'
+fi
+probes
+
 # The number of queues is the driver's: for a veth, as many as it was made with, if ethtool reports them.
 in_dpu ethtool -L hpf0 rx 1 tx 1 && in_dpu ethtool -L p0 rx 2 tx 1 && probes
 check "one queue is counted against the CPUs" said hpf0 queues '.answer == "1 of " + $cpus'

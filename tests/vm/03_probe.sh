@@ -50,6 +50,20 @@ in_dpu ethtool -K p0 hw-tc-offload on && in_dpu ethtool -K pf0vf0 hw-tc-offload 
 probes "${ports[@]}"
 check "then it is on" said p0 tc-offload '.works and .answer == "on"'
 
+# --- what encryption needs of the kernel, and what blocks it
+for f in 4 6; do check "this kernel has ESP for IPv$f" said "" esp$f '.works and .answer == "there"'; done
+check "and asking leaves no SA" eval '[[ -z $(ip_in dpu xfrm state) ]]'
+printf 'install esp4 /bin/false\nblacklist esp6\n' >/etc/modprobe.d/dirtyfrag.conf
+unloaded() { modprobe -r esp4_offload esp6_offload esp4 esp6 2>/dev/null; ! grep -Eq '^esp[46] ' /proc/modules; }
+check "control: ESP is unloaded" lab_wait_for 20 unloaded
+probes "${ports[@]}"
+check "a file that blocks ESP for IPv4 is named" said "" esp4 \
+	'.answer == "blocked" and (.error | contains("/etc/modprobe.d/dirtyfrag.conf: install esp4 /bin/false"))'
+check "and for IPv6" said "" esp6 '.answer == "blocked" and (.error | contains("/etc/modprobe.d/dirtyfrag.conf: blacklist esp6"))'
+rm /etc/modprobe.d/dirtyfrag.conf
+probes "${ports[@]}"
+for f in 4 6; do check "without that file this kernel has ESP for IPv$f" said "" esp$f .works; done
+
 # --- --try-hardware
 refused() { # words
 	! tries "${ports[@]}" && grep -q -- "$1" "$LAB_TMP/err" || { sed 's/^/# /' "$LAB_TMP/err"; false; }
