@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <syslog.h>
 #include <bwl/encode.h>
+#include <bwl/map_io.h>
 #include <bwl/past.h>
 #include <bwl/publish.h>
 #include "journal/journal.h"
@@ -20,6 +21,8 @@
 #include "bwl/plural.h"
 
 #define EVERY_US 60000000ULL
+#define PAUSE_NS 1000000000ULL
+#define PAUSE_MOST_NS 60000000000ULL
 #define MEMORY "desired" /* the era, and the id of what was last put in force in it */
 
 struct reconcile {
@@ -29,6 +32,8 @@ struct reconcile {
 	char told[1400];
 	uint64_t waits_ns; /* end of the trial of which it was said that the desired policy waits */
 	uint64_t busy_ns;  /* since when a look waits for another writer; 0: none waits */
+	/* After an error of the kernel that passes: when to look again, and after how long. */
+	uint64_t again_ns, pause_ns;
 	/* The policy as it was last read back, and the numbers that every edit changes. */
 	struct bwl_policy *seen;
 	uint8_t seen_digest[32];
@@ -464,6 +469,19 @@ static void say_what_waits(struct reconcile *r)
 	desired_free(&d);
 }
 
+/* An error that passes is not waited for until the next minute: after 1 s, 2 s, 4 s … */
+static void note_passing(struct reconcile *r, const struct bwl_err *e)
+{
+	if (!e->id || strcmp(e->id, BWL_MAP_REFUSED) != 0) {
+		r->again_ns = r->pause_ns = 0;
+		return;
+	}
+	r->pause_ns = r->pause_ns ? 2 * r->pause_ns : PAUSE_NS;
+	if (r->pause_ns > PAUSE_MOST_NS)
+		r->pause_ns = PAUSE_MOST_NS;
+	r->again_ns = bwl_now_ns() + r->pause_ns;
+}
+
 /* 0, or the error that kept the desired policy from being in force (it was logged). */
 static int look(struct reconcile *r)
 {
@@ -485,6 +503,7 @@ static int look(struct reconcile *r)
 		agent_tamper_policy(d.pol);
 	if (!err)
 		err = settle(r, &d, &e);
+	note_passing(r, &e);
 	if (r->a->source->ops->settled)
 		r->a->source->ops->settled(r->a->source, err ? &e : NULL);
 	if (err) {
@@ -580,7 +599,8 @@ void agent_reconcile_tick(struct agent *a, void *part)
 	struct reconcile *r = part;
 	struct bwl_err e = { 0 };
 
-	if (r->busy_ns || bwl_is_trial_over(a->pins, bwl_now_ns()))
+	if (r->busy_ns || bwl_is_trial_over(a->pins, bwl_now_ns()) ||
+	    (r->again_ns && r->again_ns <= bwl_now_ns()))
 		look_soon(r);
 	/* What a killed writer left, spent volumes and old names; one that is alive does it itself.
 	 */

@@ -11,6 +11,7 @@
 #include "bwl/bytes.h"
 #include "bwl/door.h"
 #include "bwl/fds.h"
+#include "bwl/map_io.h"
 #include "ctl.h"
 
 #define SECOND_NS 1000000000ULL
@@ -190,7 +191,9 @@ int ctl_answer_err(struct ctl *c, const json_t *answer)
 	c->err.column = (unsigned)json_integer_value(json_object_get(answer, "column"));
 	if (todo && *todo)
 		bwl_hint(&c->err, "%s", todo);
-	if (id && !strcmp(id, BWL_ENROLLED_WIDENS)) /* the only one that orders are refused with */
+	if (id && !strcmp(id, BWL_ENROLLED_WIDENS)) /* those that orders are refused with */
 		c->err.id = BWL_ENROLLED_WIDENS;
+	if (id && !strcmp(id, BWL_MAP_REFUSED))
+		c->err.id = BWL_MAP_REFUSED;
 	return -c->err.code;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include <bwl/map_io.h>
 #include <bwl/reader.h>
 #include "fallback.h"
 
@@ -53,9 +54,9 @@ int bwl_note_put(const struct bwl_hook_at *at, const char *why, struct bwl_err *
 	if (fd < 0 && !*why)
 		return 0;
 	if (fd < 0) {
-		fd = bpf_map_create(BPF_MAP_TYPE_HASH, "bwl_notes", KEY_LEN, BWL_WHY_LEN, MAX_NOTES,
+		fd = bwl_map_create(BPF_MAP_TYPE_HASH, "bwl_notes", KEY_LEN, BWL_WHY_LEN, MAX_NOTES,
 				    NULL);
-		if (fd < 0 || bpf_obj_pin(fd, path)) {
+		if (fd < 0 || bwl_map_pin(fd, path)) {
 			r = bwl_fail(e, errno, "cannot pin %s: %s", path, strerror(errno));
 			if (fd >= 0)
 				close(fd);
@@ -63,8 +64,7 @@ int bwl_note_put(const struct bwl_hook_at *at, const char *why, struct bwl_err *
 		}
 	}
 	snprintf(text, sizeof(text), "%s", why);
-	if (*why ? bpf_map_update_elem(fd, key, text, 0)
-		 : bpf_map_delete_elem(fd, key) && errno != ENOENT)
+	if (*why ? bwl_map_put(fd, key, text, 0) : bwl_map_delete(fd, key) && errno != ENOENT)
 		r = bwl_fail(e, errno, "cannot write %s: %s", path, strerror(errno));
 	close(fd);
 	return r;
@@ -76,7 +76,7 @@ void bwl_note_get(const struct bwl_hook_at *at, char *why)
 	char key[KEY_LEN];
 
 	note_key(at, key);
-	if (fd < 0 || bpf_map_lookup_elem(fd, key, why))
+	if (fd < 0 || bwl_map_get(fd, key, why))
 		why[0] = '\0';
 	why[BWL_WHY_LEN - 1] = '\0';
 	if (fd >= 0)

@@ -11,6 +11,7 @@
 #include <bpf/libbpf.h>
 #include <bwl/inner.h>
 #include <bwl/kernel_has.h>
+#include <bwl/map_io.h>
 #include <bwl/tables.h>
 #include "bwlimit.skel.h"
 #include "bwlimit_plain.skel.h"
@@ -314,9 +315,8 @@ static int write_first_words(struct bwl_load *l, const struct bwl_make *m,
 		if (getrandom(&c.tag, sizeof(c.tag), 0) < 0)
 			return bwl_fail(e, errno, "no random numbers for the tag: %s",
 					strerror(errno));
-	if (bpf_map__update_elem(l->skel->maps.bwl_ctl_v1, &zero, sizeof(zero), &c, sizeof(c), 0) ||
-	    bpf_map__update_elem(l->skel->maps.bwl_schema_v1, &zero, sizeof(zero), s, sizeof(*s),
-				 0))
+	if (bwl_map_put(bpf_map__fd(l->skel->maps.bwl_ctl_v1), &zero, &c, 0) ||
+	    bwl_map_put(bpf_map__fd(l->skel->maps.bwl_schema_v1), &zero, s, 0))
 		return bwl_fail(e, errno, "cannot write the control words: %s", strerror(errno));
 	if (m->fresh_volume)
 		bwl_audit("new maps in %s: volumes start unspent (--fresh-volume)", l->dir);
@@ -452,7 +452,7 @@ int bwl_load_invalidate(struct bwl_load *l, struct bwl_err *e)
 			       ? 0
 			       : bwl_fail(e, errno, "cannot open %s: %s", path, strerror(errno));
 	r = bwl_shape_of(fd, &s) || s.value_bytes != sizeof(none) ||
-	    bpf_map_update_elem(fd, &zero, &none, 0);
+	    bwl_map_put(fd, &zero, &none, 0);
 	close(fd);
 	if (r && unlink(path)) /* its shape differs: removing the pin is enough */
 		return bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));

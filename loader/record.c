@@ -14,6 +14,7 @@
 #include <bwl/bytes.h>
 #include <bwl/cleanup.h>
 #include <bwl/clock.h>
+#include <bwl/map_io.h>
 #include <bwl/model.h>
 #include <bwl/record.h>
 #include "bwlimit.skel.h"
@@ -115,8 +116,7 @@ int bwl_record_begin(const struct bwl_load *l, struct bwl_err *e)
 				  .begun[1].interval = 1 };
 	uint32_t zero = 0;
 
-	if (!l->records ||
-	    !bpf_map_update_elem(bpf_map__fd(map_of(l->skel, BWL_REC_WORD)), &zero, &w, 0))
+	if (!l->records || !bwl_map_put(bpf_map__fd(map_of(l->skel, BWL_REC_WORD)), &zero, &w, 0))
 		return 0;
 	return bwl_fail(e, errno, "cannot start recording flows: %s", strerror(errno));
 }
@@ -165,10 +165,10 @@ int bwl_record_pin(const struct bwl_load *l, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
 	for (i = _BWL_REC_MAPS - 1; i >= 0; i--) { /* the word has the lowest number */
 		pin_path(path, l->dir, "", i);
-		if (bpf_obj_pin(bpf_map__fd(map_of(l->skel, i)), path))
+		if (bwl_map_pin(bpf_map__fd(map_of(l->skel, i)), path))
 			return bwl_fail(e, errno, "cannot pin %s: %s", path, strerror(errno));
 	}
-	if (!bpf_map_lookup_elem(bpf_map__fd(map_of(l->skel, BWL_REC_WORD)), &zero, &w))
+	if (!bwl_map_get(bpf_map__fd(map_of(l->skel, BWL_REC_WORD)), &zero, &w))
 		remember(l->dir, w.made_ns);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <bwl/inner.h>
+#include <bwl/map_io.h>
 #include <bwl/pages.h>
 #include <bwl/tables.h>
 #include "../maps/layout.h"
@@ -32,7 +33,7 @@ static struct bwl_schema read_schema(int fd)
 		return s;
 	if (bwl_shape_of(fd, &shape) || shape.value_bytes != sizeof(s))
 		s.magic = ~0ULL;
-	else if (bpf_map_lookup_elem(fd, &zero, &s))
+	else if (bwl_map_get(fd, &zero, &s))
 		memset(&s, 0, sizeof(s));
 	return s;
 }
@@ -167,7 +168,7 @@ bool bwl_relayout_entry(const struct bwl_relayout *x, enum bwl_pin pin, uint32_t
 	struct bwl_shape s;
 
 	return x->fd[pin] >= 0 && !bwl_shape_of(x->fd[pin], &s) && s.value_bytes <= size &&
-	       !bpf_map_lookup_elem(x->fd[pin], &key, ret);
+	       !bwl_map_get(x->fd[pin], &key, ret);
 }
 
 int bwl_relayout_use(const struct bwl_relayout *x, struct bpf_object *obj)
@@ -226,7 +227,7 @@ static int replace_pin(const char *dir, enum bwl_pin pin, int fd, struct bwl_err
 	path_of(dir, BWL_FRESH, pin, fresh);
 	if (unlink(fresh) && errno != ENOENT)
 		return bwl_fail(e, errno, "cannot remove %s: %s", fresh, strerror(errno));
-	if (bpf_obj_pin(fd, fresh) || rename(fresh, path))
+	if (bwl_map_pin(fd, fresh) || rename(fresh, path))
 		return bwl_fail(e, errno, "cannot pin %s: %s", path, strerror(errno));
 	return 0;
 }
@@ -349,8 +350,7 @@ int bwl_relayout_finish(const struct bwl_relayout *x, struct bwl_err *e)
 
 	end_old_trial(x);
 	s.layout = bwl_layout();
-	if (x->layout != bwl_layout_now() &&
-	    bpf_map_update_elem(x->fd[BWL_PIN_schema], &zero, &s, 0))
+	if (x->layout != bwl_layout_now() && bwl_map_put(x->fd[BWL_PIN_schema], &zero, &s, 0))
 		return bwl_fail(e, errno, "cannot write the layout: %s", strerror(errno));
 	return 0;
 }

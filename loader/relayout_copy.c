@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <bwl/inner.h>
+#include <bwl/map_io.h>
 #include "relayout.h"
 
 static bool is_percpu(uint32_t type)
@@ -27,11 +28,11 @@ static int copy_entry(const struct copy *c, const void *key)
 	size_t n = c->a.value_bytes < c->b.value_bytes ? c->a.value_bytes : c->b.value_bytes;
 	int i;
 
-	if (bpf_map_lookup_elem(c->from, key, c->had))
+	if (bwl_map_get(c->from, key, c->had))
 		return errno == ENOENT ? 0 : -errno;
 	for (i = 0; i < c->cpus; i++)
 		memcpy(c->has + (size_t)i * c->b_step, c->had + (size_t)i * c->a_step, n);
-	return bpf_map_update_elem(c->to, key, c->has, 0) ? -errno : 0;
+	return bwl_map_put(c->to, key, c->has, 0) ? -errno : 0;
 }
 
 static int copy_keys(const struct copy *c)
@@ -39,13 +40,13 @@ static int copy_keys(const struct copy *c)
 	uint8_t *key = calloc(2, c->a.key_bytes), *at = NULL;
 	int r = key ? 0 : -ENOMEM;
 
-	while (!r && !bpf_map_get_next_key(c->from, at, key + c->a.key_bytes)) {
+	while (!r && !(r = bwl_map_next(c->from, at, key + c->a.key_bytes))) {
 		at = key;
 		memcpy(key, key + c->a.key_bytes, c->a.key_bytes);
 		r = copy_entry(c, key);
 	}
 	free(key);
-	return r;
+	return r == -ENOENT ? 0 : r;
 }
 
 static int copy_values(struct copy *c)
@@ -82,14 +83,14 @@ static int copy_inner(const char *dir, int from, int to, uint32_t slot,
 
 	if (r)
 		return r;
-	fd = bpf_map_create(inner->type, "bwl_inner", inner->key_bytes, inner->value_bytes,
+	fd = bwl_map_create(inner->type, "bwl_inner", inner->key_bytes, inner->value_bytes,
 			    a.entries, &o);
 	if (fd < 0)
 		return -errno;
 	r = bwl_relayout_copy(dir, from, fd, NULL);
 	if (!r)
 		r = bwl_inner_pin(dir, fd);
-	if (!r && bpf_map_update_elem(to, &slot, &fd, 0))
+	if (!r && bwl_map_put(to, &slot, &fd, 0))
 		r = -errno;
 	close(fd);
 	return r;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bwl/inner.h>
+#include <bwl/map_io.h>
 #include <bwl/reader.h>
 #include "load.h"
 #include "fallback.h"
@@ -74,7 +75,7 @@ static int pin_again(const char *dir, const char *name, int fd, gid_t gid, struc
 	snprintf(path, sizeof(path), "%s/" BWL_READ_DIR "/%s", dir, name);
 	snprintf(fresh, sizeof(fresh), "%s/" BWL_READ_DIR "/new_%s", dir, name);
 	unlink(fresh);
-	if (bpf_obj_pin(fd, fresh))
+	if (bwl_map_pin(fd, fresh))
 		return bwl_fail(e, errno, "cannot pin %s: %s", fresh, strerror(errno));
 	r = give(fresh, gid, 0440, e);
 	if (!r && rename(fresh, path))

@@ -7,6 +7,7 @@
 #include <bpf/libbpf.h>
 #include <bwl/doc.h>
 #include <bwl/latency.h>
+#include <bwl/map_io.h>
 #include <bwl/model.h>
 
 #define ROW_MASK (BWL_LAT_ROWS - 1U)
@@ -25,23 +26,23 @@ bool bwl_lat_is_on(const struct bwl_pins *p)
 {
 	uint32_t zero = 0, on = 0;
 
-	return !bpf_map_lookup_elem(p->fd[BWL_PIN_latof], &zero, &on) && on;
+	return !bwl_map_get(p->fd[BWL_PIN_latof], &zero, &on) && on;
 }
 
 int bwl_lat_set_on(const struct bwl_pins *p, bool on, struct bwl_err *e)
 {
 	uint32_t zero = 0, value = on;
 
-	if (bwl_lat_is_on(p) == on || !bpf_map_update_elem(p->fd[BWL_PIN_latof], &zero, &value, 0))
+	if (bwl_lat_is_on(p) == on || !bwl_map_put(p->fd[BWL_PIN_latof], &zero, &value, 0))
 		return 0;
 	return bwl_fail(e, errno, "cannot note that latency is measured: %s", strerror(errno));
 }
 
 static bool next_of(const struct bwl_pins *p, const uint32_t *after, uint32_t *id, uint32_t *value)
 {
-	if (bpf_map_get_next_key(p->fd[BWL_PIN_latof], after, id))
+	if (bwl_map_next(p->fd[BWL_PIN_latof], after, id))
 		return false;
-	if (bpf_map_lookup_elem(p->fd[BWL_PIN_latof], id, value))
+	if (bwl_map_get(p->fd[BWL_PIN_latof], id, value))
 		*value = 0;
 	return true;
 }
@@ -74,7 +75,7 @@ static int read_row(const struct bwl_pins *p, uint32_t row, struct bwl_latency *
 	memset(ret, 0, sizeof(*ret));
 	if (!v)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	if (bpf_map_lookup_elem(p->fd[BWL_PIN_latency], &row, v))
+	if (bwl_map_get(p->fd[BWL_PIN_latency], &row, v))
 		return bwl_fail(e, errno, "cannot read latency: %s", strerror(errno));
 	for (int c = 0; c < cpus; c++)
 		add(ret, &v[c]);
@@ -128,10 +129,10 @@ static uint64_t tidy(const struct bwl_pins *p, uint32_t wanted, bool *ret_has)
 	while (n < BWL_LAT_ROWS && next_of(p, n ? &keys[n - 1] : NULL, &keys[n], &value))
 		n++;
 	for (i = 0; i < n; i++) {
-		if (!keys[i] || bpf_map_lookup_elem(p->fd[BWL_PIN_latof], &keys[i], &value))
+		if (!keys[i] || bwl_map_get(p->fd[BWL_PIN_latof], &keys[i], &value))
 			continue;
 		if (!is_of(p, keys[i], value, name)) {
-			bpf_map_delete_elem(p->fd[BWL_PIN_latof], &keys[i]);
+			bwl_map_delete(p->fd[BWL_PIN_latof], &keys[i]);
 			continue;
 		}
 		used |= 1ULL << (value & ROW_MASK);
@@ -166,8 +167,8 @@ int bwl_lat_begin(struct bwl_pins *p, uint32_t id, struct bwl_err *e)
 	if (r)
 		return r;
 	value = hash_of(name) | row;
-	if (bpf_map_update_elem(p->fd[BWL_PIN_latency], &row, none, 0) ||
-	    bpf_map_update_elem(p->fd[BWL_PIN_latof], &id, &value, 0))
+	if (bwl_map_put(p->fd[BWL_PIN_latency], &row, none, 0) ||
+	    bwl_map_put(p->fd[BWL_PIN_latof], &id, &value, 0))
 		return bwl_fail(e, errno, "cannot measure %s: %s", name, strerror(errno));
 	return 0;
 }
@@ -180,7 +181,7 @@ int bwl_lat_end(struct bwl_pins *p, uint32_t id, struct bwl_err *e)
 		n++;
 	while (n--)
 		if (keys[n] && (!id || keys[n] == id) &&
-		    bpf_map_delete_elem(p->fd[BWL_PIN_latof], &keys[n]) && errno != ENOENT)
+		    bwl_map_delete(p->fd[BWL_PIN_latof], &keys[n]) && errno != ENOENT)
 			return bwl_fail(e, errno, "cannot stop measuring: %s", strerror(errno));
 	return 0;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <bpf/bpf.h>
+#include <bwl/map_io.h>
 #include "build.h"
 
 int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, struct bwl_err *e)
@@ -103,44 +103,56 @@ static int fill_zones(struct bwl_build *b, uint8_t (*took)[BWL_MAX_ZONES], struc
 /* Exact destinations are added in batches: one system call per 65536. */
 struct batch {
 	int fd;
+	enum bwl_pin pin;
+	uint32_t *written;
 	uint32_t key_size, n;
 	uint8_t *keys;
 	uint32_t *ids;
 };
 
-static int batch_flush(struct batch *t, struct bwl_err *e)
+static int batch_flush(const struct bwl_build *b, struct batch *t, struct bwl_err *e)
 {
 	uint32_t n = t->n;
+	int r = bwl_map_put_all(t->fd, t->keys, t->key_size, t->ids, sizeof(*t->ids), &n);
 
-	if (n && bpf_map_update_batch(t->fd, t->keys, t->ids, &n, NULL))
-		return bwl_fail(e, errno, "cannot add destinations: %s", strerror(errno));
+	*t->written += n;
 	t->n = 0;
-	return 0;
+	return r ? bwl_build_refused(b, t->pin, NULL, NULL, -r, e) : 0;
 }
 
-static int batch_add(struct batch *t, const uint8_t *key, uint32_t id, struct bwl_err *e)
+static int batch_add(const struct bwl_build *b, struct batch *t, const uint8_t *key, uint32_t id,
+		     struct bwl_err *e)
 {
 	memcpy(t->keys + (size_t)t->n * t->key_size, key, t->key_size);
 	t->ids[t->n++] = id;
-	return t->n == DEST_BATCH ? batch_flush(t, e) : 0;
+	return t->n == DEST_BATCH ? batch_flush(b, t, e) : 0;
 }
 
-static int add_prefix(struct bwl_build *b, const struct bwl_pfx *a, uint32_t id, struct bwl_err *e)
+static int add_prefix(struct bwl_build *b, const struct bwl_pfx *a, uint32_t id, const char *peer,
+		      struct bwl_err *e)
 {
+	bool four = a->family == 4;
 	uint8_t key[20];
 	uint32_t len = a->len;
+	int r;
 
 	memcpy(key, &len, 4);
 	memcpy(key + 4, a->addr, a->family == 4 ? 4 : 16);
-	if (bpf_map_update_elem(a->family == 4 ? b->gen.lpm4 : b->gen.lpm6, key, &id, 0))
-		return bwl_fail(e, errno, "cannot add a destination prefix: %s", strerror(errno));
+	r = bwl_map_put(four ? b->gen.lpm4 : b->gen.lpm6, key, &id, 0);
+	if (r)
+		return bwl_build_refused(b, four ? BWL_PIN_lpm4 : BWL_PIN_lpm6, a, peer, -r, e);
+	*(four ? &b->written.lpm4 : &b->written.lpm6) += 1;
 	return 0;
 }
 
 static int fill_dests(struct bwl_build *b, struct bwl_err *e)
 {
-	struct batch t4 = { .fd = b->gen.dst4, .key_size = 4 };
-	struct batch t6 = { .fd = b->gen.dst6, .key_size = 16 };
+	struct batch t4 = {
+		.fd = b->gen.dst4, .pin = BWL_PIN_dst4, .written = &b->written.dst4, .key_size = 4
+	};
+	struct batch t6 = {
+		.fd = b->gen.dst6, .pin = BWL_PIN_dst6, .written = &b->written.dst6, .key_size = 16
+	};
 	bool exact4 = false, exact6 = false;
 	size_t i, j;
 	int r = 0;
@@ -158,11 +170,11 @@ static int fill_dests(struct bwl_build *b, struct bwl_err *e)
 			const struct bwl_pfx *a = &q->addresses[j];
 
 			if (a->family == 4 && a->len == 32)
-				r = batch_add(&t4, a->addr, b->id[i], e);
+				r = batch_add(b, &t4, a->addr, b->id[i], e);
 			else if (a->family == 6 && a->len == 128)
-				r = batch_add(&t6, a->addr, b->id[i], e);
+				r = batch_add(b, &t6, a->addr, b->id[i], e);
 			else
-				r = add_prefix(b, a, b->id[i], e);
+				r = add_prefix(b, a, b->id[i], q->name, e);
 			exact4 |= a->family == 4 && a->len == 32;
 			exact6 |= a->family == 6 && a->len == 128;
 			b->gen.base->has_lpm4 |= a->family == 4 && a->len != 32;
@@ -172,9 +184,9 @@ static int fill_dests(struct bwl_build *b, struct bwl_err *e)
 	}
 	b->gen.base->only_lpm = (exact4 ? 0 : BWL_ONLY_LPM4) | (exact6 ? 0 : BWL_ONLY_LPM6);
 	if (!r)
-		r = batch_flush(&t4, e);
+		r = batch_flush(b, &t4, e);
 	if (!r)
-		r = batch_flush(&t6, e);
+		r = batch_flush(b, &t6, e);
 	free(t4.keys);
 	free(t6.keys);
 	free(t4.ids);

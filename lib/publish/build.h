@@ -27,6 +27,9 @@ struct bwl_build {
 	uint64_t weights[BWL_MAX_ZONES]; /* zone i of pol, if shared by weight: sum of its
 					  * members' weights */
 	uint32_t nsubs, nnexthops;
+	struct bwl_gen_size size; /* of the maps, and what has been written into those that are
+				   * no arrays: for errors */
+	struct bwl_gen_size written;
 	struct bwl_publish_report *rep;
 	const struct bwl_publish_opts *o; /* NULL: none */
 };
@@ -55,6 +58,13 @@ void bwl_build_in_force(struct bwl_build *b, uint64_t now_ns);
  * the burst. horizon_ns: of the policy, 0: `auto`.
  */
 void bwl_owe_waiting(struct bwl_rate *r, uint32_t horizon_ns);
+
+/*
+ * build_refused.c: the kernel refused an entry of the policy: which of how many. pfx NULL: not one
+ * alone.
+ */
+int bwl_build_refused(const struct bwl_build *b, enum bwl_pin pin, const struct bwl_pfx *pfx,
+		      const char *owner, int err, struct bwl_err *e);
 
 /* build_port.c: uplinks, host ports and the tunnel device. */
 int bwl_build_ports(struct bwl_build *b, struct bwl_err *e);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <bpf/bpf.h>
+#include <bwl/map_io.h>
 #include "build.h"
 
 static int nexthop(struct bwl_build *b, const struct bwl_pol_peer *q, uint16_t *ret,
@@ -60,9 +61,10 @@ static int fill_remote(struct bwl_build *b, const struct bwl_pol_peer *q, uint32
 	if (r)
 		return r;
 	key = bwl_build_own_key(&pfx);
-	if (bpf_map_update_elem(b->gen.own, &key, &owner, BPF_NOEXIST))
-		return bwl_fail(e, errno, "peer %s: cannot add ipsec remote %s: %s", q->name,
-				q->ipsec_remote, strerror(errno));
+	r = bwl_map_put(b->gen.own, &key, &owner, BPF_NOEXIST);
+	if (r)
+		return bwl_build_refused(b, BWL_PIN_own, &pfx, q->name, -r, e);
+	b->written.own++;
 	return 0;
 }
 

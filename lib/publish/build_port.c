@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <bpf/bpf.h>
+#include <bwl/map_io.h>
 #include "build.h"
 
 /* ARP and ND of one host; ARP, ND and control protocols of the DPU on one uplink. */
@@ -44,6 +45,7 @@ static int fill_source(struct bwl_build *b, struct bwl_port *port, uint32_t id,
 		       const struct bwl_pfx *pfx, struct bwl_err *e)
 {
 	struct bwl_key_lpm6 key = bwl_build_own_key(pfx);
+	int r;
 
 	if ((pfx->family == 4 ? port->nsrc4 : port->nsrc6) >= BWL_MAX_SOURCES)
 		return bwl_fail(e, E2BIG, "host port %s has more than %d sources of one family",
@@ -57,9 +59,10 @@ static int fill_source(struct bwl_build *b, struct bwl_port *port, uint32_t id,
 
 		fill_mask(x->addr, x->mask, pfx, 4);
 	}
-	if (bpf_map_update_elem(b->gen.own, &key, &id, 0))
-		return bwl_fail(e, errno, "cannot add a source of %s: %s", port->name,
-				strerror(errno));
+	r = bwl_map_put(b->gen.own, &key, &id, 0);
+	if (r)
+		return bwl_build_refused(b, BWL_PIN_own, pfx, port->name, -r, e);
+	b->written.own++;
 	return 0;
 }
 
@@ -172,11 +175,14 @@ static void fill_tunnel_port(struct bwl_build *b)
  */
 static int fill_no_ip4(struct bwl_build *b, struct bwl_err *e)
 {
-	const struct bwl_key_lpm6 key = bwl_build_own_key(&(struct bwl_pfx){ .family = 4 });
+	const struct bwl_pfx all = { .family = 4 };
+	const struct bwl_key_lpm6 key = bwl_build_own_key(&all);
 	const uint32_t none = BWL_OWN_REMOTE;
+	int r = bwl_map_put(b->gen.own, &key, &none, 0);
 
-	if (bpf_map_update_elem(b->gen.own, &key, &none, 0))
-		return bwl_fail(e, errno, "cannot set apart IPv4's owners: %s", strerror(errno));
+	if (r)
+		return bwl_build_refused(b, BWL_PIN_own, &all, "no host port", -r, e);
+	b->written.own++;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
+#include <bwl/map_io.h>
 #include "takeover.h"
 #include "closed_prefixes.h"
 
@@ -57,22 +58,30 @@ int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_
 
 	if (!c.revoked)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	while (!bpf_map_get_next_key(fd, at, &key)) {
+	while (!(r = bwl_map_next(fd, at, &key))) {
 		at = &key;
-		if (bpf_map_lookup_elem(fd, &key, &id))
+		r = bwl_map_get(fd, &key, &id);
+		if (r == -ENOENT)
 			continue;
+		if (r)
+			break;
 		pfx = bwl_retired_pfx(&key);
 		if (key.closed)
 			bwl_pfxset_add(ret, &pfx, 0);
 		else
 			note(&pfx, id, &c);
 	}
-	if (old && any_revoked(&c)) /* skip the walk over up to a million prefixes if nothing is
-				     * revoked */
+	if (r == -ENOENT)
+		r = 0;
+	if (!r && old && any_revoked(&c)) /* skip the walk over up to a million prefixes if nothing
+					   * is revoked */
 		r = bwl_dest_each(old, note, &c);
 	free(c.revoked);
 	bwl_pfxset_sort(ret);
-	return r ? bwl_fail(e, -r, "cannot read the destinations: %s", strerror(-r)) : 0;
+	if (!r)
+		return 0;
+	bwl_fail(e, -r, "cannot read the destinations: %s", strerror(-r));
+	return bwl_map_tried(e);
 }
 
 /*
@@ -87,7 +96,7 @@ static uint32_t holder(const struct bwl_gen *g, const struct bwl_pfx *q)
 		return bwl_lookup_dest(g, q->family, q->addr);
 	memcpy(key, &len, 4);
 	memcpy(key + 4, q->addr, q->family == 4 ? 4 : 16);
-	return bpf_map_lookup_elem(q->family == 4 ? g->lpm4 : g->lpm6, key, &id) ? 0 : id;
+	return bwl_map_get(q->family == 4 ? g->lpm4 : g->lpm6, key, &id) ? 0 : id;
 }
 
 static bool is_open(const struct bwl_pfx *narrow, const struct bwl_pfxset_item *closed, void *arg)
@@ -125,9 +134,8 @@ int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
 	for (i = 0; !r && i < closed->n; i++) {
 		struct bwl_key_retired k = bwl_retired_key(&closed->item[i].pfx, true);
 
-		if (!bwl_pfxset_exact(&held, &closed->item[i].pfx) &&
-		    bpf_map_update_elem(p->fd[BWL_PIN_retired], &k, &value, 0))
-			r = -errno;
+		if (!bwl_pfxset_exact(&held, &closed->item[i].pfx))
+			r = bwl_map_put(p->fd[BWL_PIN_retired], &k, &value, 0);
 	}
 	bwl_pfxset_free(&held);
 	if (r == -E2BIG) {
@@ -138,7 +146,12 @@ int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
 		return bwl_hint(e,
 				"bwlimit-load attach --max-peers N with a larger N after a detach");
 	}
-	return r ? bwl_fail(e, -r, "cannot remember a revoked prefix: %s", strerror(-r)) : 0;
+	return r ? bwl_map_refused(e, -r,
+				   &(struct bwl_map_place){ .map = bwl_pin_name(BWL_PIN_retired),
+							    .what = "to keep a prefix closed",
+							    .at = i,
+							    .of = closed->n })
+		 : 0;
 }
 
 /* Removes those that id has in g; 0: that anybody has who is revoked. */
@@ -148,17 +161,17 @@ static void remove_held(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id
 	int fd = p->fd[BWL_PIN_retired];
 	struct bwl_pfx pfx;
 	uint32_t at;
-	bool more = !bpf_map_get_next_key(fd, NULL, &next);
+	bool more = !bwl_map_next(fd, NULL, &next);
 
 	while (more) {
 		key = next;
-		more = !bpf_map_get_next_key(fd, &key, &next); /* before key is deleted */
+		more = !bwl_map_next(fd, &key, &next); /* before key is deleted */
 		if (!key.closed)
 			continue;
 		pfx = bwl_retired_pfx(&key);
 		at = holder(g, &pfx);
 		if (id ? at == id : at && at < p->schema.max_peers && bwl_is_revoked(p, g, at))
-			bpf_map_delete_elem(fd, &key);
+			bwl_map_delete(fd, &key);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <bpf/bpf.h>
+#include <bwl/map_io.h>
 #include <bwl/next_hops.h>
 #include <bwl/prefix.h>
 #include "build.h"
@@ -23,7 +24,7 @@ static bool is_remote(const struct bwl_gen *g, const struct bwl_fixed_hop *f)
 
 	memcpy(x.addr, f->addr, sizeof(x.addr));
 	key = bwl_build_own_key(&x);
-	return !bpf_map_lookup_elem(g->own, &key, &owner) && owner & BWL_OWN_REMOTE;
+	return !bwl_map_get(g->own, &key, &owner) && owner & BWL_OWN_REMOTE;
 }
 
 static struct bwl_fixed_hop hop_of(const struct bwl_pins *p, const struct bwl_gen *g,

@@ -18,6 +18,7 @@
 #include "carryover_record.h"
 #include "closed_prefixes.h"
 #include <bwl/heartbeat.h>
+#include <bwl/map_io.h>
 #include <bwl/next_hops.h>
 #include "forget.h"
 #include "in_force.h"
@@ -80,6 +81,7 @@ struct publish {
 	struct bwl_fixed_hop *hop;
 	size_t nhops;
 	bool old_fixes; /* the policy in force has permanent next hops, too */
+	bool switched;  /* the new policy is in force */
 };
 
 static struct publish publish_new(void)
@@ -119,7 +121,6 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		   const struct bwl_publish_opts *o, struct bwl_publish_report *rep,
 		   struct bwl_err *e)
 {
-	struct bwl_gen_size size;
 	bool swept;
 	struct bwl_fixed_hop *old_hop;
 	struct bwl_heirs heirs;
@@ -186,9 +187,9 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	};
 	r = taken ? bwl_places_keep(p, &x->closed, pol, e) : bwl_fail(e, ENOMEM, "out of memory");
 	if (!r)
-		r = bwl_build_sizes(pol, &size, e);
+		r = bwl_build_sizes(pol, &x->b.size, e);
 	if (!r)
-		r = bwl_gen_create(bwl_active_slot(p) == 0 ? 1 : 0, &size, &x->b.gen, e);
+		r = bwl_gen_create(bwl_active_slot(p) == 0 ? 1 : 0, &x->b.size, &x->b.gen, e);
 	if (!r)
 		r = bwl_build_fill(&x->b, e);
 	if (r)
@@ -323,6 +324,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 		return r;
 	}
 	bwl_put_in_force(p, next);
+	x->switched = true;
 	__atomic_add_fetch(&p->ctl->generation, 1, __ATOMIC_SEQ_CST);
 	bwl_silence_within(p, x->b.gen.base->heartbeat_ns, x->b.gen.base->lease_ns);
 	bwl_silence_keep(p, &x->b.gen);
@@ -341,6 +343,24 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (!before && old != BWL_NO_SLOT)
 		r = bwl_drop_unused(p, old, e);
 	return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, before, e);
+}
+
+/*
+ * An error of the kernel that passes, and did not pass soon enough: what is in force now, and what
+ * to do. Until the switch nothing has changed; after it only what is new in the policy is closed.
+ */
+static int say_what_stays(const struct publish *x, const struct bwl_pins *p, struct bwl_err *e)
+{
+	const char *stays = x->switched ? "the new policy is in force; limits and volumes that are "
+					  "new in it stay closed until it is applied again"
+			    : bwl_active_slot(p) == BWL_NO_SLOT
+				    ? "still no policy is in force, and nothing passes"
+				    : "nothing of it is in force: the policy before stays";
+	size_t n = strlen(e->text);
+
+	snprintf(e->text + n, sizeof(e->text) - n, "; %s", stays);
+	return bwl_hint(e, "the DPU lacks memory, or is very busy (free -m): apply it again; "
+			   "bwlimitd does so by itself with the policy it was given");
 }
 
 int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
@@ -376,6 +396,8 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 		rep.seconds = (double)(bwl_now_ns() - begin) / 1e9;
 		*ret = rep;
 	}
+	if (r && e && e->id && !strcmp(e->id, BWL_MAP_REFUSED))
+		r = say_what_stays(&x, p, e);
 	publish_done(&x);
 	return r;
 }

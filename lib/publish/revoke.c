@@ -11,6 +11,7 @@
 #include <string.h>
 #include <bpf/bpf.h>
 #include <bwl/generation.h>
+#include <bwl/map_io.h>
 #include "build.h"
 #include "closed_prefixes.h"
 
@@ -51,21 +52,25 @@ static int note(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 }
 
 /* What the name had when it left the policy (bwl_retired_v1). */
-static void note_retired(struct places *x, const struct bwl_gen *in_force)
+static int note_retired(struct places *x, const struct bwl_gen *in_force)
 {
 	int fd = x->p->fd[BWL_PIN_retired];
 	struct bwl_key_retired key, *at = NULL;
 	struct bwl_pfx pfx;
 	uint32_t id;
+	int r;
 
-	while (!bpf_map_get_next_key(fd, at, &key)) {
+	while (!(r = bwl_map_next(fd, at, &key))) {
 		at = &key;
-		if (key.closed || bpf_map_lookup_elem(fd, &key, &id) ||
-		    bwl_body_at(x->p, in_force, id))
+		r = key.closed ? -ENOENT : bwl_map_get(fd, &key, &id);
+		if (r && r != -ENOENT)
+			return r;
+		if (r || bwl_body_at(x->p, in_force, id))
 			continue;
 		pfx = bwl_retired_pfx(&key);
 		note(&pfx, id, x);
 	}
+	return r == -ENOENT ? 0 : r;
 }
 
 /* What it has in the policy before a trial. */
@@ -152,7 +157,8 @@ static int revoke_holders_now(struct bwl_pins *p, const char *name, bwl_revoked_
 	if (r)
 		return r;
 	r = note_before(&x, e);
-	note_retired(&x, &g);
+	if (!r)
+		r = note_retired(&x, &g);
 	bwl_pfxset_sort(&x.set);
 	if (!r && x.set.n)
 		r = close_holders(&x, &g, also, arg, e);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
+#include <bwl/map_io.h>
 #include <bwl/pfxset.h>
 #include "takeover.h"
 
@@ -22,9 +23,10 @@ struct places {
 	const struct bwl_policy *pol;
 	uint32_t *index; /* by id: peer of pol + 1 */
 	const uint8_t *stays;
-	uint8_t *why; /* by id: 0 not checked yet, otherwise enum why + 1 */
-	bool any_new; /* the policy has names that are not in force */
-	bool trial;   /* ids keep their names, because the policy before needs them again */
+	uint8_t *why;  /* by id: 0 not checked yet, otherwise enum why + 1 */
+	bool any_new;  /* the policy has names that are not in force */
+	bool trial;    /* ids keep their names, because the policy before needs them again */
+	uint64_t kept; /* prefixes of peers that leave, written so far */
 	struct bwl_pfxset set;
 };
 
@@ -87,6 +89,7 @@ static int note_old(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 	struct places *x = arg;
 	struct bwl_key_retired k;
 	bool gone;
+	int r;
 
 	if (!id || id >= x->ids->p->schema.max_peers)
 		return 0;
@@ -99,29 +102,36 @@ static int note_old(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 		return 0;
 	if (gone && x->why[id] == 1 + WHY_ACCOUNT) {
 		k = bwl_retired_key(pfx, false);
-		if (bpf_map_update_elem(x->ids->p->fd[BWL_PIN_retired], &k, &id, 0))
-			return -errno;
+		r = bwl_map_put(x->ids->p->fd[BWL_PIN_retired], &k, &id, 0);
+		if (r)
+			return r;
+		x->kept++;
 	}
 	add_place(x, pfx, id, gone);
 	return 0;
 }
 
 /* Adds peers that left with an earlier policy. */
-static void note_retired(struct places *x)
+static int note_retired(struct places *x)
 {
 	struct bwl_key_retired key, *at = NULL;
 	int fd = x->ids->p->fd[BWL_PIN_retired];
 	struct bwl_pfx pfx;
 	uint32_t id;
+	int r;
 
-	while (!bpf_map_get_next_key(fd, at, &key)) {
+	while (!(r = bwl_map_next(fd, at, &key))) {
 		at = &key;
-		if (key.closed || bpf_map_lookup_elem(fd, &key, &id) || !id ||
-		    id >= x->ids->p->schema.max_peers || bwl_body(x->ids->p, x->old, id))
+		r = key.closed ? -ENOENT : bwl_map_get(fd, &key, &id);
+		if (r && r != -ENOENT)
+			return r;
+		if (r || !id || id >= x->ids->p->schema.max_peers ||
+		    bwl_body(x->ids->p, x->old, id))
 			continue;
 		pfx = bwl_retired_pfx(&key);
 		add_place(x, &pfx, id, !x->stays[id]);
 	}
+	return r == -ENOENT ? 0 : r;
 }
 
 struct found {
@@ -266,8 +276,8 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		if (bwl_is_revoked_by(body->meta.grant_seq, p->ctl->revoked_all))
 			bwl_revoked_raise(&p->gate[k].revoked, p->ctl->revoked_all);
 	}
-	note_retired(&x);
-	if (old && (rep->retired || x.any_new))
+	r = note_retired(&x);
+	if (!r && old && (rep->retired || x.any_new))
 		r = bwl_dest_each(old, note_old, &x);
 	if (!r)
 		r = pair_up(&x, pol, id, stays, ret, rep);
@@ -283,8 +293,11 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 				"bwlimit-load attach --max-peers N with a larger N after a detach");
 	}
 	if (r)
-		return bwl_fail(e, -r, "cannot keep the account of peers that leave: %s",
-				strerror(-r));
+		return bwl_map_refused(e, -r,
+				       &(struct bwl_map_place){
+					       .map = bwl_pin_name(BWL_PIN_retired),
+					       .what = "to keep the account of peers that leave",
+					       .at = x.kept + 1 });
 	for (i = 0; !r && i < pol->npeers; i++) {
 		if (id[i])
 			continue;
@@ -354,15 +367,15 @@ int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct
 	int fd = p->fd[BWL_PIN_retired], more;
 	uint32_t id;
 
-	more = !bpf_map_get_next_key(fd, NULL, &next);
+	more = !bwl_map_next(fd, NULL, &next);
 	while (more) {
 		key = next;
-		more = !bpf_map_get_next_key(fd, &key, &next); /* before key is deleted */
-		if (key.closed || bpf_map_lookup_elem(fd, &key, &id))
+		more = !bwl_map_next(fd, &key, &next); /* before key is deleted */
+		if (key.closed || bwl_map_get(fd, &key, &id))
 			continue;
 		if (id < p->schema.max_peers && p->name[id].name[0] && !bwl_body(p, in_force, id))
 			continue;
-		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
+		if (bwl_map_delete(fd, &key) && errno != ENOENT)
 			return bwl_fail(e, errno, "cannot forget a peer that left: %s",
 					strerror(errno));
 	}
@@ -376,6 +389,6 @@ void bwl_retired_take(struct bwl_pins *p, const struct bwl_pol_peer *q)
 
 	for (i = 0; i < q->naddresses; i++) {
 		k = bwl_retired_key(&q->addresses[i], false);
-		bpf_map_delete_elem(p->fd[BWL_PIN_retired], &k);
+		bwl_map_delete(p->fd[BWL_PIN_retired], &k);
 	}
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <bwl/map_io.h>
 #include <bwl/pages.h>
 #include <bwl/record.h>
 
@@ -176,11 +177,11 @@ int bwl_rec_grace(struct bwl_err *e)
 
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		return 0;
-	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bwl_rec_in", 4, 4, 1, NULL);
+	inner = bwl_map_create(BPF_MAP_TYPE_ARRAY, "bwl_rec_in", 4, 4, 1, NULL);
 	o.inner_map_fd = (__u32)inner;
 	outer = inner < 0 ? -1
-			  : bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "bwl_rec_out", 4, 4, 1, &o);
-	if (outer < 0 || bpf_map_update_elem(outer, &zero, &inner, 0))
+			  : bwl_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "bwl_rec_out", 4, 4, 1, &o);
+	if (outer < 0 || bwl_map_put(outer, &zero, &inner, 0))
 		r = bwl_fail(e, errno, "cannot wait for packets in flight: %s", strerror(errno));
 	if (inner >= 0)
 		close(inner);

@@ -11,6 +11,7 @@
 #include <bwl/generation.h>
 #include <bwl/group.h>
 #include <bwl/inner.h>
+#include <bwl/map_io.h>
 #include <bwl/pages.h>
 #include <bwl/reader.h>
 #include "mapped.h"
@@ -85,6 +86,8 @@ static int open_inner(const struct bwl_pins *p, struct bwl_gen *g, struct bwl_er
 		}
 		if (fd < 0) {
 			bwl_fail(e, -fd, "cannot open the policy's maps: %s", strerror(-fd));
+			if (bwl_map_passes(-fd) && fd != -EAGAIN)
+				bwl_map_tried(e);
 			return bwl_hint(e, "try again: a policy was being replaced");
 		}
 		*all[i].fd = fd;
@@ -139,10 +142,11 @@ static int make(enum bwl_pin pin, uint32_t n, struct bwl_err *e)
 	bwl_inner_shape(pin, &s);
 	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = s.flags);
 	snprintf(name, sizeof(name), "%.8s", bwl_pin_name(pin)); /* without the version */
-	fd = bpf_map_create(s.type, name, s.key_bytes, s.value_bytes, n ? n : 1, &o);
-	if (fd < 0)
-		bwl_fail(e, errno, "cannot make map %s of %u entries: %s", name, n,
-			 strerror(errno));
+	fd = bwl_map_create(s.type, name, s.key_bytes, s.value_bytes, n ? n : 1, &o);
+	if (fd < 0) {
+		bwl_fail(e, -fd, "cannot make map %s of %u entries: %s", name, n, strerror(-fd));
+		bwl_map_tried(e);
+	}
 	return fd;
 }
 
@@ -189,6 +193,9 @@ int bwl_gen_install(struct bwl_pins *p, const struct bwl_gen *g, struct bwl_err 
 		{ BWL_PIN_own, g->own },    { BWL_PIN_peer, g->peer_fd },
 		{ BWL_PIN_sub, g->sub_fd }, { BWL_PIN_base, g->base_fd },
 	};
+	struct bwl_map_place at = { .what = "the new policy's",
+				    .at = g->slot + 1,
+				    .of = BWL_GENERATIONS };
 	unsigned i;
 	int r = 0;
 
@@ -196,12 +203,14 @@ int bwl_gen_install(struct bwl_pins *p, const struct bwl_gen *g, struct bwl_err 
 		r = bwl_inner_pin(p->dir, all[i].fd);
 	if (r) {
 		bwl_fail(e, -r, "cannot pin the policy's maps below %s: %s", p->dir, strerror(-r));
-		return bwl_group_hint(e);
+		return bwl_map_passes(-r) ? bwl_map_tried(e) : bwl_group_hint(e);
 	}
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (bpf_map_update_elem(p->fd[all[i].pin], &g->slot, &all[i].fd, 0))
-			return bwl_fail(e, errno, "cannot install %s: %s", bwl_pin_name(all[i].pin),
-					strerror(errno));
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		at.map = bwl_pin_name(all[i].pin);
+		r = bwl_map_put(p->fd[all[i].pin], &g->slot, &all[i].fd, 0);
+		if (r)
+			return bwl_map_refused(e, -r, &at);
+	}
 	return 0;
 }
 
@@ -213,9 +222,11 @@ int bwl_gen_drop(struct bwl_pins *p, uint32_t slot, struct bwl_err *e)
 	int r;
 
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (bpf_map_delete_elem(p->fd[all[i]], &slot) && errno != ENOENT)
-			return bwl_fail(e, errno, "cannot drop a generation of %s: %s",
-					bwl_pin_name(all[i]), strerror(errno));
+		if (bwl_map_delete(p->fd[all[i]], &slot) && errno != ENOENT) {
+			bwl_fail(e, errno, "cannot drop a generation of %s: %s",
+				 bwl_pin_name(all[i]), strerror(errno));
+			return bwl_map_tried(e);
+		}
 	r = bwl_inner_sweep(p);
 	return r ? bwl_fail(e, -r, "cannot unpin a generation's maps below %s: %s", p->dir,
 			    strerror(-r))
@@ -255,11 +266,14 @@ static int walk(int fd, uint32_t key_size, bwl_dest_fn fn, void *arg)
 	void *at = NULL;
 	int r;
 
-	while (!bpf_map_get_next_key(fd, at, next)) {
+	while (!(r = bwl_map_next(fd, at, next))) {
 		memcpy(key, next, sizeof(key));
 		at = key;
-		if (bpf_map_lookup_elem(fd, key, &id))
+		r = bwl_map_get(fd, key, &id);
+		if (r == -ENOENT)
 			continue;
+		if (r)
+			return r;
 		memset(&pfx, 0, sizeof(pfx));
 		pfx.family = key_size == 4 || key_size == 8 ? 4 : 6;
 		pfx.len = pfx.family == 4 ? 32 : 128;
@@ -274,7 +288,7 @@ static int walk(int fd, uint32_t key_size, bwl_dest_fn fn, void *arg)
 		if (r)
 			return r;
 	}
-	return 0;
+	return r == -ENOENT ? 0 : r;
 }
 
 #define WALK_BATCH 8192U
@@ -291,8 +305,7 @@ static int walk_hash(int fd, uint32_t key_size, bwl_dest_fn fn, void *arg)
 		err = ENOMEM;
 	while (!r && !err) {
 		n = WALK_BATCH;
-		if (bpf_map_lookup_batch(fd, at, token, keys, ids, &n, NULL))
-			err = errno;
+		err = -bwl_map_get_all(fd, at, token, keys, ids, &n);
 		if (err && err != ENOENT)
 			break;
 		at = token;
@@ -328,11 +341,11 @@ uint32_t bwl_lookup_dest(const struct bwl_gen *g, uint8_t family, const uint8_t 
 	uint32_t id = 0, len = family == 4 ? 32 : 128;
 	size_t n = family == 4 ? 4 : 16;
 
-	if (!bpf_map_lookup_elem(family == 4 ? g->dst4 : g->dst6, addr, &id))
+	if (!bwl_map_get(family == 4 ? g->dst4 : g->dst6, addr, &id))
 		return id;
 	memcpy(key, &len, 4);
 	memcpy(key + 4, addr, n);
-	if (!bpf_map_lookup_elem(family == 4 ? g->lpm4 : g->lpm6, key, &id))
+	if (!bwl_map_get(family == 4 ? g->lpm4 : g->lpm6, key, &id))
 		return id;
 	return 0;
 }

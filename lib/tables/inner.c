@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bwl/inner.h>
+#include <bwl/map_io.h>
 #include <bwl/reader.h>
 
 #define INNER_PATH 300
@@ -54,12 +55,12 @@ int bwl_inner_open(const char *dir, int outer, uint32_t slot, bool reader)
 	int tries, r;
 
 	for (tries = 0; tries < INNER_TRIES; tries++) {
-		if (bpf_map_lookup_elem(outer, &slot, &id))
+		if (bwl_map_get(outer, &slot, &id))
 			return -errno;
 		r = open_id(dir, reader, id);
 		if (r != -ENOENT)
 			return r;
-		if (!bpf_map_lookup_elem(outer, &slot, &again) && again == id)
+		if (!bwl_map_get(outer, &slot, &again) && again == id)
 			return -ENOLINK;
 	}
 	return -EAGAIN;
@@ -75,7 +76,7 @@ static int pin_for(const char *dir, bool reader, int fd)
 	if ((!reader && mkdir(path, 0700) && errno != EEXIST) || stat(path, &st))
 		return reader && errno == ENOENT ? 0 : -errno; /* there are no readers */
 	path_of(dir, reader, id_of(fd), path);
-	if (bpf_obj_pin(fd, path) && errno != EEXIST)
+	if (bwl_map_pin(fd, path) && errno != EEXIST)
 		return -errno;
 	return st.st_mode & S_IXGRP ? bwl_group_give_path(path, st.st_gid, reader ? 0440 : 0660)
 				    : 0;
@@ -104,15 +105,18 @@ int bwl_inner_share(const char *dir, int outer)
 	return r;
 }
 
+/* What cannot be read may be used: a map that lost its pin would be lost to every tool. */
 static bool is_used(const struct bwl_pins *p, uint32_t id)
 {
 	uint32_t slot, has;
-	int i;
+	int i, r;
 
 	for (i = 0; i < _BWL_PIN_MAX; i++)
-		for (slot = 0; bwl_inner_shape(i, NULL) && slot < BWL_GENERATIONS; slot++)
-			if (!bpf_map_lookup_elem(p->fd[i], &slot, &has) && has == id)
+		for (slot = 0; bwl_inner_shape(i, NULL) && slot < BWL_GENERATIONS; slot++) {
+			r = bwl_map_get(p->fd[i], &slot, &has);
+			if (r ? r != -ENOENT : has == id)
 				return true;
+		}
 	return false;
 }
 

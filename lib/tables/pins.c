@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <bwl/inner.h>
+#include <bwl/map_io.h>
 #include <bwl/reader.h>
 #include <bwl/netdev.h>
 #include <bwl/pins.h>
@@ -76,7 +77,7 @@ static int read_schema(struct bwl_pins *p, uint64_t layout, struct bwl_err *e)
 	}
 	if (r)
 		return r;
-	if (bpf_map_lookup_elem(p->fd[BWL_PIN_schema], &zero, &p->schema))
+	if (bwl_map_get(p->fd[BWL_PIN_schema], &zero, &p->schema))
 		return bwl_fail(e, errno, "cannot read the schema: %s", strerror(errno));
 	if (p->schema.magic == 0) {
 		bwl_fail(e, EPROTO, "%s: an attach was interrupted before it was complete", p->dir);
@@ -285,7 +286,7 @@ int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
 	 * already is.
 	 */
 	uint32_t slot;
-	int fd;
+	int fd, r;
 
 	for (slot = 0; slot < BWL_GENERATIONS; slot++) {
 		fd = bwl_inner_open(p->dir, p->fd[BWL_PIN_base], slot, p->copied);
@@ -294,15 +295,12 @@ int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
 		if (fd < 0)
 			return bwl_fail(e, -fd, "cannot wait for packets in flight: %s",
 					strerror(-fd));
-		if (bpf_map_update_elem(p->fd[BWL_PIN_base], &slot, &fd, 0)) {
-			int err = errno;
-
-			close(fd);
-			return bwl_fail(e, err, "cannot wait for packets in flight: %s",
-					strerror(err));
-		}
+		r = bwl_map_put(p->fd[BWL_PIN_base], &slot, &fd, 0);
 		close(fd);
-		return 0;
+		if (!r)
+			return 0;
+		bwl_fail(e, -r, "cannot wait for packets in flight: %s", strerror(-r));
+		return bwl_map_tried(e);
 	}
 	return 0; /* without a generation no packet uses one */
 }
@@ -315,7 +313,7 @@ int bwl_reason_at(const struct bwl_pins *p, uint32_t index, struct bwl_reason_co
 	*ret = (struct bwl_reason_count){ 0 };
 	if (n < 0)
 		return n;
-	if (bpf_map_lookup_elem(p->fd[BWL_PIN_reason], &index, cpus))
+	if (bwl_map_get(p->fd[BWL_PIN_reason], &index, cpus))
 		return -errno;
 	for (c = 0; c < n; c++) {
 		ret->frames += cpus[c].frames;
@@ -378,8 +376,7 @@ int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t want, struct bwl_peer_co
 	memset(ret, 0, sizeof(*ret) * want);
 	do {
 		n = batch;
-		if (bpf_map_lookup_batch(p->fd[BWL_PIN_peercnt], at, &out, keys, v, &n, NULL))
-			err = errno;
+		err = -bwl_map_get_all(p->fd[BWL_PIN_peercnt], at, &out, keys, v, &n);
 		for (i = 0; i < n && keys[i] < want; i++) {
 			struct bwl_peer_count *r = &ret[keys[i]], *x = &v[(size_t)i * (size_t)cpus];
 
@@ -416,7 +413,7 @@ int bwl_event_counted(const struct bwl_pins *p, uint32_t kind, uint32_t port,
 	*ret = (struct bwl_event_count){ 0 };
 	if (!v)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	if (bpf_map_lookup_elem(p->fd[BWL_PIN_evcnt], &index, v)) {
+	if (bwl_map_get(p->fd[BWL_PIN_evcnt], &index, v)) {
 		free(v);
 		return bwl_fail(e, errno, "cannot read the event counters: %s", strerror(errno));
 	}

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include <bwl/map_io.h>
 #include <bwl/maps.h>
 #include <bwl/reader.h>
 
@@ -40,8 +41,7 @@ static int copy(int fd, const struct bwl_shape *s, char *to)
 
 	while (!err) {
 		n = COPY_BATCH;
-		if (bpf_map_lookup_batch(fd, at, &out, keys, values, &n, NULL))
-			err = errno;
+		err = -bwl_map_get_all(fd, at, &out, keys, values, &n);
 		if (err && err != ENOENT)
 			break;
 		for (i = 0; i < n; i++)

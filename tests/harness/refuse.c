@@ -2,12 +2,14 @@
 /*
  * LD_PRELOAD: bpf(2) of a kernel without multi-buffer XDP, whose verifier gives up on the program
  * BWL_REFUSE; if that is unset, on none. BWL_REFUSE_USERS: also as on a kernel before 5.19, where
- * only root may call it.
+ * only root may call it. BWL_REFUSE_MAP: the first BWL_REFUSE_TIMES entries that are written into
+ * maps of that name find no memory.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,29 @@ static long refuse(const union bpf_attr *a, const char *why, int code)
 		snprintf((char *)(unsigned long)a->log_buf, a->log_size, "%s\n", why);
 	errno = code;
 	return -1;
+}
+
+static bool is_of(int fd, const char *map)
+{
+	struct bpf_map_info info = { 0 };
+	union bpf_attr a;
+
+	memset(&a, 0, sizeof(a));
+	a.info.bpf_fd = (unsigned)fd;
+	a.info.info_len = sizeof(info);
+	a.info.info = (unsigned long)&info;
+	return !syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &a, sizeof(a)) && !strcmp(info.name, map);
+}
+
+static bool no_memory(const union bpf_attr *a)
+{
+	const char *map = getenv("BWL_REFUSE_MAP"), *times = getenv("BWL_REFUSE_TIMES");
+	static long so_far;
+
+	if (!map || !times || so_far == atol(times) || !is_of((int)a->map_fd, map))
+		return false;
+	so_far++;
+	return true;
 }
 
 long syscall(long number, ...)
@@ -41,6 +66,10 @@ long syscall(long number, ...)
 		return -1;
 	}
 	a = (const union bpf_attr *)arg[1];
+	if (number == SYS_bpf && arg[0] == BPF_MAP_UPDATE_ELEM && no_memory(a)) {
+		errno = ENOMEM;
+		return -1;
+	}
 	if (number == SYS_bpf && arg[0] == BPF_PROG_LOAD) {
 		if (a->prog_flags & BPF_F_XDP_HAS_FRAGS)
 			return refuse(a, "multi-buffer XDP is not known here", EINVAL);

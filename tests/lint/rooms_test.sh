@@ -93,6 +93,14 @@ peeks() {
 }
 [[ ! -e ../.git ]] || refute "nobody includes a header that is a room's own" peeks
 
+# A map is written, and walked, where an error that passes is tried again (bwl/map_io.h).
+bare() {
+	local bad
+	bad=$(cd .. && git grep -nE '\bbpf_map_(_?(update|delete)_elem|(update|delete)_batch|get_next_key)\(' \
+		-- '*.c' ':!tests' ':!bench' ':!bpf' ':!lib/tables/map_io.c') && note "$bad"
+}
+[[ ! -e ../.git ]] || refute "nobody writes a map past lib/tables/map_io.c" bare
+
 # The folders beside lib/: "user used", files by their path, of everything that is built there.
 folders=(agent asking audit ctl evidence export fleet flows history hook ipsec journal loader signed sync tap tpm web)
 objects() { # objects of existing sources: a source that was moved leaves its old object behind

@@ -77,6 +77,16 @@ once
 check "an agent that remembers nothing leaves the policy in force alone" rate_is sink 7000000
 check "and says so" grep -q 'is not the desired one' "$LAB_TMP/once"
 
+# The kernel has no memory for an entry of a map, six times for each of three attempts, and twice more.
+desire 9mbit
+lab_bg agent dpu env ASAN_OPTIONS=verify_asan_link_order=0 BWL_REFUSE_MAP=bwl_own_ BWL_REFUSE_TIMES=20 \
+	LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-refuse.so" "$AGENT" --policy "$FILE" --state-dir "$STATE" --json
+check "a policy that the kernel has no memory for is in force soon, and not after three minutes" \
+	lab_wait_for 20 rate_is sink 9000000
+check "until then it says which entry of which map was refused, and what is in force" \
+	said policy 'entry 1 of [0-9]* of map bwl_own_v1.*tried 6 times; nothing of it is in force: the policy before stays'
+lab_stop "$LAB_PID"
+
 desire 8mbit 2s
 agent
 lab_wait_for 5 rate_is sink 8000000
