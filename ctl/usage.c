@@ -165,6 +165,8 @@ static int usage(struct ctl *c, int argc, char **argv)
 		puts(ledger & BWL_LEDGER_TPM
 			     ? "\nThe ledger is bound to a TPM's counter: an old copy of it is refused."
 			     : "\nThe ledger is bound to no TPM: an old copy of it would not be noticed.");
+		if (ledger & BWL_LEDGER_FULL)
+			puts("It is full: volumes of new names stay closed (docs/ledger.md).");
 	}
 	bwl_view_close(&v);
 	return 0;

@@ -68,6 +68,7 @@ BWL_ASSERT_SIZE(struct bwl_ctl, 128);
 enum bwl_ledger_flags {
 	BWL_LEDGER_CAME = 1 << 0, /* the ledger has written a volume of these maps */
 	BWL_LEDGER_TPM = 1 << 1,  /* and is bound to a TPM's counter: an old copy is detected */
+	BWL_LEDGER_FULL = 1 << 2, /* it has no room for new names: their volumes stay closed */
 };
 
 enum bwl_dev_flags {

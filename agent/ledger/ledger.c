@@ -18,15 +18,19 @@
 
 struct ledger {
 	sqlite3 *db;
-	sqlite3_stmt *put, *meta;
+	sqlite3_stmt *put, *meta, *del;
 	int seq_fd;
 	uint64_t seq, total; /* total: of the rows' checksums */
 	struct ledger_row *row;
-	uint64_t *sum; /* by row: its part of total */
-	bool *unsaved; /* by row: it may differ in the database */
+	uint64_t *sum;  /* by row: its part of total */
+	uint64_t *seen; /* by row: ledger_see() */
+	bool *unsaved;  /* by row: it may differ in the database */
 	int n, room;
 	struct ledger_row *staged;
 	int nstaged, staged_room;
+	/* Dropped: those from ndone on since the last commit. On disk they go with the next one. */
+	char (*gone)[LEDGER_KEY];
+	int ngone, gone_room, ndone;
 	int *hash; /* index + 1 by key; 0 empty */
 	unsigned mask;
 };
@@ -88,9 +92,20 @@ static int run(struct ledger *l, const char *sql, struct bwl_err *e)
 	return sqlite3_exec(l->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_fail(l->db, sql, e);
 }
 
-static int grow(struct ledger *l)
+static void hash_all(struct ledger *l)
 {
-	int room = l->room ? 2 * l->room : 64, i;
+	for (int i = 0; i < l->n; i++) {
+		unsigned at = hash_of(l->row[i].key) & l->mask;
+
+		while (l->hash[at])
+			at = (at + 1) & l->mask;
+		l->hash[at] = i + 1;
+	}
+}
+
+/* For at least the rows that there are. */
+static int resize(struct ledger *l, int room)
+{
 	unsigned mask = (unsigned)(4 * room - 1);
 	struct ledger_row *row = reallocarray(l->row, (size_t)room, sizeof(*row));
 	uint64_t *sum;
@@ -104,6 +119,10 @@ static int grow(struct ledger *l)
 	if (!sum)
 		return -ENOMEM;
 	l->sum = sum;
+	sum = reallocarray(l->seen, (size_t)room, sizeof(*sum));
+	if (!sum)
+		return -ENOMEM;
+	l->seen = sum;
 	unsaved = reallocarray(l->unsaved, (size_t)room, sizeof(*unsaved));
 	if (!unsaved)
 		return -ENOMEM;
@@ -115,14 +134,13 @@ static int grow(struct ledger *l)
 	l->hash = hash;
 	l->mask = mask;
 	l->room = room;
-	for (i = 0; i < l->n; i++) {
-		unsigned at = hash_of(l->row[i].key) & mask;
-
-		while (hash[at])
-			at = (at + 1) & mask;
-		hash[at] = i + 1;
-	}
+	hash_all(l);
 	return 0;
+}
+
+static int grow(struct ledger *l)
+{
+	return resize(l, l->room ? 2 * l->room : 64);
 }
 
 static unsigned place_of(const struct ledger *l, const char *key)
@@ -144,7 +162,7 @@ static int take_row(struct ledger *l, const struct ledger_row *r)
 		return -ENOMEM;
 	at = place_of(l, r->key);
 	if (!l->hash[at]) {
-		l->sum[l->n] = 0;
+		l->sum[l->n] = l->seen[l->n] = 0;
 		l->hash[at] = ++l->n;
 	}
 	i = l->hash[at] - 1;
@@ -154,6 +172,41 @@ static int take_row(struct ledger *l, const struct ledger_row *r)
 	l->total += l->sum[i];
 	l->unsaved[i] = true;
 	return 0;
+}
+
+/* What was dropped since the last commit leaves the memory; the last row takes its place. */
+static void take_drops(struct ledger *l)
+{
+	bool any = false;
+	int i, j, at;
+
+	for (i = l->ndone; i < l->ngone; i++) {
+		at = l->hash[place_of(l, l->gone[i])] - 1;
+		if (at < 0 || !l->row[at].key[0])
+			continue;
+		l->row[at].key[0] = '\0'; /* until all are found */
+		any = true;
+	}
+	l->ndone = l->ngone;
+	if (!any)
+		return;
+	for (i = j = 0; i < l->n; i++) {
+		if (!l->row[i].key[0]) {
+			l->total -= l->sum[i];
+			continue;
+		}
+		l->row[j] = l->row[i];
+		l->sum[j] = l->sum[i];
+		l->seen[j] = l->seen[i];
+		l->unsaved[j++] = l->unsaved[i];
+	}
+	l->n = j;
+	memset(l->hash, 0, (l->mask + 1) * sizeof(*l->hash));
+	hash_all(l);
+	for (i = l->room; i > 64 && i / 4 >= l->n; i /= 2)
+		;
+	if (i < l->room)
+		resize(l, i); /* if there is no memory for less, it stays as it is */
 }
 
 static int read_text(sqlite3_stmt *s, int column, char *buf, size_t size)
@@ -240,7 +293,8 @@ static int prepare(struct ledger *l, struct bwl_err *e)
 	if (sqlite3_prepare_v2(l->db, "INSERT OR REPLACE INTO spent VALUES (?,?,?,?,?,?,?,?)", -1,
 			       &l->put, NULL) ||
 	    sqlite3_prepare_v2(l->db, "INSERT OR REPLACE INTO meta VALUES (1,?,?,?)", -1, &l->meta,
-			       NULL))
+			       NULL) ||
+	    sqlite3_prepare_v2(l->db, "DELETE FROM spent WHERE key = ?", -1, &l->del, NULL))
 		return db_fail(l->db, "cannot be written", e);
 	return 0;
 }
@@ -380,13 +434,16 @@ void ledger_close(struct ledger *l)
 		return;
 	sqlite3_finalize(l->put);
 	sqlite3_finalize(l->meta);
+	sqlite3_finalize(l->del);
 	sqlite3_close(l->db);
 	if (l->seq_fd >= 0)
 		close(l->seq_fd);
 	free(l->row);
 	free(l->sum);
+	free(l->seen);
 	free(l->unsaved);
 	free(l->staged);
+	free(l->gone);
 	free(l->hash);
 	free(l);
 }
@@ -399,6 +456,16 @@ int ledger_find(const struct ledger *l, const char *key)
 const struct ledger_row *ledger_at(const struct ledger *l, int index)
 {
 	return &l->row[index];
+}
+
+void ledger_see(struct ledger *l, int index, uint64_t now_ns)
+{
+	l->seen[index] = now_ns;
+}
+
+uint64_t ledger_seen(const struct ledger *l, int index)
+{
+	return l->seen[index];
 }
 
 int ledger_count(const struct ledger *l)
@@ -424,6 +491,31 @@ int ledger_put(struct ledger *l, const struct ledger_row *row)
 	}
 	tidy_row(&l->staged[l->nstaged++], row);
 	return 0;
+}
+
+int ledger_drop(struct ledger *l, const char *key)
+{
+	if (l->ngone == l->gone_room) {
+		int room = l->gone_room ? 2 * l->gone_room : 64;
+		char(*g)[LEDGER_KEY] = reallocarray(l->gone, (size_t)room, sizeof(*g));
+
+		if (!g)
+			return -ENOMEM;
+		l->gone = g;
+		l->gone_room = room;
+	}
+	snprintf(l->gone[l->ngone++], LEDGER_KEY, "%s", key);
+	return 0;
+}
+
+static int delete_row(struct ledger *l, const char *key, struct bwl_err *e)
+{
+	int rc;
+
+	sqlite3_reset(l->del);
+	sqlite3_bind_text(l->del, 1, key, -1, SQLITE_STATIC);
+	rc = sqlite3_step(l->del);
+	return rc == SQLITE_DONE ? 0 : db_fail(l->db, "cannot be written", e);
 }
 
 static int write_row(struct ledger *l, const struct ledger_row *r, struct bwl_err *e)
@@ -467,12 +559,15 @@ int ledger_commit(struct ledger *l, struct bwl_err *e)
 {
 	int r = 0, i;
 
+	take_drops(l);
 	for (i = 0; !r && i < l->nstaged; i++)
 		r = take_row(l, &l->staged[i]);
 	l->nstaged = 0;
 	if (r)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	r = run(l, "BEGIN IMMEDIATE", e);
+	for (i = 0; !r && i < l->ngone; i++)
+		r = delete_row(l, l->gone[i], e);
 	for (i = 0; !r && i < l->n; i++)
 		if (l->unsaved[i])
 			r = write_row(l, &l->row[i], e);
@@ -480,6 +575,7 @@ int ledger_commit(struct ledger *l, struct bwl_err *e)
 		r = write_meta(l, e);
 	sqlite3_reset(l->put);
 	sqlite3_reset(l->meta);
+	sqlite3_reset(l->del);
 	if (!r)
 		r = run(l, "COMMIT", e);
 	if (r) {
@@ -487,6 +583,8 @@ int ledger_commit(struct ledger *l, struct bwl_err *e)
 		return r == -EUCLEAN ? r : -EAGAIN;
 	}
 	memset(l->unsaved, 0, (size_t)l->n * sizeof(*l->unsaved));
+	free(bwl_take_ptr(&l->gone));
+	l->ngone = l->gone_room = l->ndone = 0;
 	l->seq++;
 	return ledger_seq_write(l->seq_fd, l->seq, e);
 }

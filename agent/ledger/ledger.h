@@ -39,12 +39,17 @@ struct ledger;
 /* e: also filled for LEDGER_SET_ASIDE, with the fault. -EIO, -EROFS, …: retry. */
 int ledger_open(const char *dir, struct ledger **ret, enum ledger_how *how, struct bwl_err *e);
 void ledger_close(struct ledger *l); /* NULL-safe */
-/* -1: none. Indexes are stable while the ledger is open. */
+/* -1: none. Indexes are stable until a commit that drops rows. */
 int ledger_find(const struct ledger *l, const char *key);
 const struct ledger_row *ledger_at(const struct ledger *l, int index);
+/* A note beside the row, in memory only: when its name was last in a policy; 0: nobody said. */
+void ledger_see(struct ledger *l, int index, uint64_t now_ns);
+uint64_t ledger_seen(const struct ledger *l, int index);
 int ledger_count(const struct ledger *l);
 /* Staged until the next commit; the last one for a key counts. */
 int ledger_put(struct ledger *l, const struct ledger_row *row);
+/* The row goes with the next commit, unless that also puts one of this key. */
+int ledger_drop(struct ledger *l, const char *key);
 /*
  * 0: everything staged is on disk. Otherwise none of it may be relied on, although ledger_at()
  * shows it; the next commit writes it again. -EUCLEAN: the database is damaged; close it, and open

@@ -23,6 +23,8 @@
 #define TPM_NS 5000000ULL
 #define REPEAT_NS (600 * SECOND) /* a lasting alarm is repeated */
 
+enum room { ROOM_ENOUGH, ROOM_LITTLE, ROOM_NONE };
+
 struct ledger_part {
 	struct agent_thread thread;
 	const char *state_dir;
@@ -36,7 +38,8 @@ struct ledger_part {
 	uint64_t raises;
 	char era[LEDGER_ERA];
 	char told[sizeof(((struct bwl_err *)0)->text)];
-	uint64_t told_ns, slow_ns, retry_ns;
+	uint64_t told_ns, slow_ns, retry_ns, room_ns;
+	enum room room; /* as it was last told */
 	struct judge judge;
 	struct memory_check memory;
 	uint32_t waiting;
@@ -121,8 +124,40 @@ static int look_at_anchor(struct ledger_part *v, struct bwl_err *e)
 		v->judge.moved = v->memory.moved = false;
 	}
 	if (*flags & BWL_LEDGER_CAME)
-		*flags = BWL_LEDGER_CAME | (anchor_holds(v->anchor) ? BWL_LEDGER_TPM : 0);
+		*flags = BWL_LEDGER_CAME | (anchor_holds(v->anchor) ? BWL_LEDGER_TPM : 0) |
+			 (*flags & BWL_LEDGER_FULL);
 	return r;
+}
+
+/* How full it is: an alarm before no more names fit, and one when they do not. */
+static void note_room(struct ledger_part *v)
+{
+	struct releases_count c = releases_count(v->releases);
+	uint32_t *flags = &v->pins->ctl->ledger;
+	enum room room = c.full ? ROOM_NONE : c.rows / 3 >= c.most / 4 ? ROOM_LITTLE : ROOM_ENOUGH;
+	uint64_t now = bwl_now_ns();
+
+	if (*flags & BWL_LEDGER_CAME)
+		*flags = c.rows < c.most ? *flags & ~BWL_LEDGER_FULL : *flags | BWL_LEDGER_FULL;
+	if (room == v->room && (room == ROOM_ENOUGH || now - v->room_ns < REPEAT_NS))
+		return;
+	v->room_ns = now;
+	if (room == ROOM_NONE)
+		agent_log(LOG_ALERT, "ledger",
+			  "the ledger is full: all %u rows are taken, and %u volume%s without one "
+			  "stay%s closed (first: %s); rows of windows end when no policy has named "
+			  "them for longer than the window (docs/ledger.md)",
+			  c.most, c.full, BWL_S(c.full), c.full == 1 ? "s" : "", c.full_key);
+	else if (room != ROOM_ENOUGH)
+		agent_log(LOG_ALERT, "ledger",
+			  "the ledger has %u of at most %u rows, for %u volumes in force: the rest "
+			  "are names that no policy has any more; beyond that volumes of new names "
+			  "stay closed (docs/ledger.md)",
+			  c.rows, c.most, c.volumes);
+	else
+		agent_log(LOG_NOTICE, "ledger", "the ledger has room again: %u of at most %u rows",
+			  c.rows, c.most);
+	v->room = room;
 }
 
 /* Looks once. Returns how long to wait for the next look. */
@@ -153,6 +188,7 @@ static uint64_t step(struct ledger_part *v)
 			agent_log(LOG_NOTICE, "ledger", "the ledger is being written again");
 		*v->told = '\0';
 		v->retry_ns = RETRY_FIRST_NS;
+		note_room(v);
 		note_pace(v, bwl_now_ns() - before);
 		return ns;
 	}

@@ -12,6 +12,7 @@
 #define ACTIVE_NS 20000000ULL /* maximum while something is being spent */
 #define IDLE_NS 100000000ULL  /* maximum while nothing is */
 #define LOWER_NS (10 * SECOND)
+#define ENDED_NS (60 * SECOND)
 #define REFRESH_NS (60 * SECOND) /* windows: slices turn; a row is refreshed at most this often */
 
 uint64_t releases_lead(uint64_t volume, uint64_t bytes_per_s, uint64_t burst)
@@ -111,12 +112,24 @@ static bool is_current(const struct releases *m)
 	       m->slot == bwl_active_slot(m->pins);
 }
 
-static int list(struct releases *m, struct bwl_err *e)
+/* Names of the list are in the policy, or were until now. */
+static void see_all(const struct releases *m, struct ledger *l, uint64_t now)
+{
+	for (uint32_t i = 0; i < m->n; i++) {
+		int at = ledger_find(l, m->t[i].key);
+
+		if (at >= 0)
+			ledger_see(l, at, now);
+	}
+}
+
+static int list(struct releases *m, struct ledger *l, struct bwl_err *e)
 {
 	const volatile struct bwl_ctl *c = m->pins->ctl;
 	struct bwl_gen g;
 	int r;
 
+	see_all(m, l, bwl_now_ns());
 	m->was = m->n;
 	m->n = 0;
 	m->generation = c->generation;
@@ -141,7 +154,7 @@ static int list(struct releases *m, struct bwl_err *e)
  * would be written, and released, as spent. Entries of the previous list keep their accounts and
  * continue.
  */
-static int scan(struct releases *m, struct bwl_err *e)
+static int scan(struct releases *m, struct ledger *l, struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int still = bwl_pins_still(m->pins);
 
@@ -149,7 +162,7 @@ static int scan(struct releases *m, struct bwl_err *e)
 		return 0;
 	if (still < 0)
 		return bwl_fail(e, -still, "cannot lock %s: %s", m->pins->dir, strerror(-still));
-	return bwl_is_held(m->pins) ? 0 : list(m, e); /* by a killed writer: reconcile.c */
+	return bwl_is_held(m->pins) ? 0 : list(m, l, e); /* by a killed writer: reconcile.c */
 }
 
 /* part: how many quarters of the lead must be left; with less it is due. */
@@ -195,6 +208,45 @@ static void release(struct releases *m, struct tracked *t, __u64 was)
 	m->much |= t->since > t->volume / 10;
 }
 
+uint32_t releases_most_rows(const struct bwl_schema *s)
+{
+	return 2 * (s->max_peers + s->max_extras);
+}
+
+/*
+ * The rows that there still may be go to those who were first in the list. Who gets none is closed,
+ * also if no ledger had come before.
+ */
+static void give_room(struct releases *m, const struct ledger *l)
+{
+	uint32_t left, i;
+
+	m->count.rows = (uint32_t)ledger_count(l);
+	m->count.most = releases_most_rows(&m->pins->schema);
+	m->count.full = 0;
+	left = m->count.most > m->count.rows ? m->count.most - m->count.rows : 0;
+	for (i = 0; i < m->n; i++) {
+		struct tracked *t = &m->t[i];
+		__u64 none = BWL_RELEASE_NONE;
+
+		t->full = t->ready && t->no_row && !left;
+		if (t->ready && t->no_row && left)
+			left--;
+		if (!t->full)
+			continue;
+		if (!m->count.full++)
+			memcpy(m->count.full_key, t->key, sizeof(m->count.full_key));
+		__atomic_compare_exchange_n(&release_of(m, t)->spendable_bytes, &none,
+					    BWL_RELEASE_CLOSED, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+	}
+}
+
+static bool may_raise(const struct tracked *t)
+{
+	return t->ready && !t->full;
+}
+
 static int raise_due(struct releases *m, struct ledger *l, struct bwl_err *e)
 {
 	BWL_AUTO_FREE uint64_t *was = NULL;
@@ -203,8 +255,9 @@ static int raise_due(struct releases *m, struct ledger *l, struct bwl_err *e)
 	uint32_t i;
 	int r = 0;
 
+	give_room(m, l);
 	for (i = 0; i < m->n && !any; i++)
-		any = m->t[i].ready && is_due(m, &m->t[i], 2);
+		any = may_raise(&m->t[i]) && is_due(m, &m->t[i], 2);
 	if (!any)
 		return 0;
 	was = calloc(m->n, sizeof(*was));
@@ -215,7 +268,7 @@ static int raise_due(struct releases *m, struct ledger *l, struct bwl_err *e)
 		struct tracked *t = &m->t[i];
 
 		was[i] = released_read(m, t);
-		t->due = t->ready && is_due(m, t, 3);
+		t->due = may_raise(t) && is_due(m, t, 3);
 		if (t->due)
 			r = stage(m, l, t, now);
 	}
@@ -250,7 +303,7 @@ static int lower(struct releases *m, struct ledger *l, uint64_t now, struct bwl_
 
 		t->due = false;
 		released = released_read(m, t);
-		if (t->window == BWL_NO_WINDOW || !t->ready || !released_is_bytes(released))
+		if (t->window == BWL_NO_WINDOW || !may_raise(t) || !released_is_bytes(released))
 			continue;
 		window_ages(m, t, now, age);
 		for (k = 0, left = 0; k < LEDGER_SLICES; k++)
@@ -279,6 +332,34 @@ static int lower(struct releases *m, struct ledger *l, uint64_t now, struct bwl_
 		r = stage(m, l, t, now) ? bwl_fail(e, ENOMEM, "out of memory") : 0;
 	}
 	return r ? r : ledger_commit(l, e);
+}
+
+/*
+ * Not while a policy is tried, whose predecessor may come back, nor while none is in force: then
+ * nobody knows who is named. A window that no policy has named for as long as it is has forgotten
+ * all, whatever its slices say: they are at most as old as they were when it left.
+ */
+static int drop_ended(struct releases *m, struct ledger *l, uint64_t now, struct bwl_err *e)
+{
+	const struct ledger_row *row;
+	bool any = false;
+	int i, r = 0;
+
+	if (!is_current(m) || m->slot == BWL_NO_SLOT || bwl_slot_before(m->pins) != BWL_NO_SLOT)
+		return 0;
+	see_all(m, l, now);
+	for (i = 0; !r && i < ledger_count(l); i++) {
+		row = ledger_at(l, i);
+		if (!ledger_seen(l, i))
+			ledger_see(l, i, now);
+		if (!row->slice_ns || now - ledger_seen(l, i) <= BWL_SLICES_KEPT * row->slice_ns)
+			continue;
+		r = ledger_drop(l, row->key);
+		any = true;
+	}
+	if (r)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	return any ? ledger_commit(l, e) : 0;
 }
 
 /* When the fastest of the accounts being spent may be due. */
@@ -318,7 +399,7 @@ int releases_run(struct releases *m, struct ledger *l, uint64_t *ret_ns, struct 
 
 	*ret_ns = IDLE_NS;
 	if (!is_current(m))
-		r = scan(m, e);
+		r = scan(m, l, e);
 	if (!r)
 		r = releases_adopt(m, l, e);
 	if (!r)
@@ -326,6 +407,10 @@ int releases_run(struct releases *m, struct ledger *l, uint64_t *ret_ns, struct 
 	if (!r && now - m->lowered_ns > LOWER_NS) {
 		r = lower(m, l, now, e);
 		m->lowered_ns = now;
+	}
+	if (!r && now - m->ended_ns > ENDED_NS) {
+		r = drop_ended(m, l, now, e);
+		m->ended_ns = now;
 	}
 	*ret_ns = next_look(m);
 	if (!is_current(m) && *ret_ns > BUSY_NS)

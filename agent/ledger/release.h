@@ -30,12 +30,22 @@ bool releases_spent_much(const struct releases *m);
 void releases_forget_spent(struct releases *m);
 
 struct releases_count {
-	uint32_t volumes;  /* in force */
-	uint32_t waiting;  /* spent up to their release, with volume left: the disk is too slow */
-	uint32_t unknown;  /* with a past unknown to maps and ledger: they count as spent */
-	uint32_t restored; /* restored from the ledger since releases_new() */
+	uint32_t volumes;    /* in force */
+	uint32_t waiting;    /* spent up to their release, with volume left: the disk is too slow */
+	uint32_t unknown;    /* with a past unknown to maps and ledger: they count as spent */
+	uint32_t restored;   /* restored from the ledger since releases_new() */
+	uint32_t rows, most; /* of the ledger, and how many it may have */
+	uint32_t full;       /* volumes in force that have no row, because it is full */
+	char full_key[BWL_LIMIT_KEY]; /* the first of them */
 };
 struct releases_count releases_count(const struct releases *m);
+
+/*
+ * Names are invented by whoever writes policies. A window's row ends when no policy in force has
+ * named it for longer than its window: it counts nothing any more. A total's row never ends. So
+ * many rows there may be; what is new beyond that gets no row, and stays closed (BWL_R_LEDGER).
+ */
+uint32_t releases_most_rows(const struct bwl_schema *s);
 
 /*
  * How far ahead of its account a volume is released: what two seconds at its rate and a burst need,

@@ -17,6 +17,7 @@ struct tracked {
 	uint64_t wrote_ns; /* when its row was written */
 	bool ready;        /* its row belongs to these maps, or it has none */
 	bool no_row;
+	bool full; /* no_row, and there is no room for one */
 	bool due;
 	uint64_t want;  /* due: the next release */
 	uint64_t since; /* released since releases_forget_spent() */
@@ -30,7 +31,7 @@ struct releases {
 	bool much;
 	uint32_t slot, generation, edits; /* of the policy that t is from */
 	bool has_list;
-	uint64_t lowered_ns;
+	uint64_t lowered_ns, ended_ns;
 	struct releases_count count;
 };
 

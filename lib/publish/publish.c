@@ -390,6 +390,9 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 	}
 	if (!r && waived)
 		bwl_warn("%s", waived);
+	if (!r && p->ctl->ledger & BWL_LEDGER_FULL && (rep.added || rep.inherited))
+		bwl_warn("the ledger is full: the volumes of new names stay closed, with the "
+			 "reason ledger, until rows of others have ended (docs/ledger.md)");
 	if (!r && ret) {
 		rep.map_bytes = bwl_gen_bytes(&x.b.gen) +
 				(x.gens.old.base ? bwl_gen_bytes(&x.gens.old) : 0);

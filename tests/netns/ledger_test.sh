@@ -172,4 +172,37 @@ in_dpu "$CTL" grant sink volume +1mb reason test >/dev/null 2>&1
 check "until it is granted" lab_wait_for 5 has_flown
 kill "$SEND_PID" 2>/dev/null
 lab_stop "$AGENT_PID"
+
+# Names that somebody invents. Two rows a place for a volume: so 712.
+in_dpu "$LOAD" detach >/dev/null 2>&1
+rm -rf "${STATE:?}"/*
+in_dpu "$LOAD" attach --drill --fresh-volume --max-peers 100 --max-extras 256 --host hpf0 --uplink p0 >/dev/null 2>&1
+named() { # name: ninety windowed volumes under it, at the addresses that they always have
+	local i
+	{
+		echo "peers:"
+		for i in {1..90}; do
+			printf '  - { name: %s-%d, addresses: [198.51.100.%d], path: clear, via: %s, grant: { volume: 1mb per 1h } }\n' \
+				"$1" "$i" "$i" "$LAB_VIA4"
+		done
+	} | lab_policy_head >"$FILE.new"
+	mv "$FILE.new" "$FILE"
+}
+has_peer() { "$CTL" --json usage | jq -e "any(.volumes[]; .limit_key == \"peer $1\")"; }
+named n0
+agent
+lab_wait_for 5 has_peer n0-90
+for ((i = 1; i < 60; i++)); do
+	! said alert "the ledger is full" || break
+	named "n$i"
+	lab_wait_for 5 has_peer "n$i-90" || break
+done
+check "before names have taken all rows there is an alarm" said alert "of at most 712 rows, for 90 volumes in force"
+check "when they have, it says how many volumes have none, and which" \
+	said alert "full: all 712 rows are taken, and [0-9]* volumes\? without one stays\? closed (first: peer n"
+check "usage says so" sh -c "'$CTL' usage | grep -q 'It is full: volumes of new names stay closed'"
+FILE=$LAB_TMP/by-hand.yaml named another
+in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" >"$LAB_TMP/applied" 2>&1
+check "and who applies a policy with new names" grep -q 'warning: the ledger is full' "$LAB_TMP/applied"
+lab_stop "$AGENT_PID"
 done_testing

@@ -512,6 +512,129 @@ static void an_account_that_a_killed_writer_holds_full_is_not_written_as_spent(v
 	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, own + 2 * MB);
 }
 
+/* --- names that somebody invents */
+
+/* n peers with the name and a number; each has the one address that it always has. */
+static void apply_named(const char *name, unsigned n, const char *volume)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	fputs(HEAD "peers:\n" DEST("kept", 251) "grant: { volume: 100kb } }\n", f);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(f,
+			"  - { name: %s-%u, addresses: [10.1.0.%u, 'fd00:1::%x'], path: clear,"
+			" via: 192.0.2.1, via6: 'fe80::1', grant: { volume: %s } }\n",
+			name, i, i, i + 1, volume);
+	fclose(f);
+	rig_policy(rig, text);
+	free(text);
+	rig_advance(RIG_SECOND);
+}
+
+static bool has_row(const char *key)
+{
+	return ledger_find(ledger, key) >= 0;
+}
+
+#define INVENTED 55U
+#define WINDOW "200kb per 11s"
+#define TO_6(n) "eth ip6 src=fd00:7::2 dst=fd00:1::" #n " udp fill=938"
+
+/*
+ * Windowed volumes under new names again and again: what is past its window and in no policy ends,
+ * nothing else does.
+ */
+static void names_that_are_gone_end_with_their_windows(void **state)
+{
+	struct releases_count c;
+	char name[20];
+	unsigned i;
+
+	(void)state;
+	rig_policy(rig, HEAD "peers:\n" DEST("left", 252) "grant: { volume: 100kb } }\n");
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	assert_int_equal(pass(TO(252), 50 * LEN, true), 50 * LEN);
+	for (i = 0; i < 60; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		apply_named(name, INVENTED, WINDOW);
+		look();
+		assert_int_equal(pass(TO(1), 2 * LEN, true), 2 * LEN);
+		assert_int_equal(pass(TO_6(3), 2 * LEN, true), 2 * LEN);
+		rig_advance(61 * RIG_SECOND);
+		look();
+		c = releases_count(releases);
+		assert_true(ledger_count(ledger) <= 2 * (int)INVENTED + 3);
+		assert_int_equal(c.full, 0);
+	}
+	assert_true(has_row("peer n59-1"));
+	assert_false(has_row("peer n40-1"));
+	/* A total has no window: it has not ended, and counts when its name comes back. */
+	assert_true(has_row("peer left"));
+	reboot(HEAD "peers:\n" DEST("left", 252) "grant: { volume: 100kb } }\n");
+	agent_comes(LEDGER_FOUND);
+	look();
+	assert_true(pass(TO(252), 200 * LEN, true) <= 50 * LEN);
+}
+
+/* Within their window nothing of them ends: then there is no room for more, and that is told. */
+static void while_it_is_full_new_names_are_closed_and_nothing_is_dropped(void **state)
+{
+	uint32_t most = releases_most_rows(&rig->pins->schema);
+	const struct releases_count *c;
+	struct releases_count is;
+	unsigned i, last = 0;
+	char name[20];
+
+	(void)state;
+	c = &is;
+	apply_named("n0", INVENTED, "200kb per 1h");
+	agent_comes(LEDGER_BEGUN);
+	look();
+	assert_int_equal(pass(TO(1), 150 * LEN, true), 150 * LEN);
+	for (i = 1; i < 60; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		apply_named(name, INVENTED, "200kb per 1h");
+		look();
+		look();
+		is = releases_count(releases);
+		assert_true(ledger_count(ledger) <= (int)most);
+		if (!last && c->full)
+			last = i;
+	}
+	assert_int_equal(last, most / INVENTED);
+	assert_int_equal(ledger_count(ledger), most);
+	assert_int_equal(c->full, INVENTED);
+	assert_string_equal(c->full_key, "peer n59-0");
+	/* What was spent within the hour is still known, under the name that spent it. */
+	assert_true(has_row("peer n0-1"));
+	assert_true(ledger_at(ledger, ledger_find(ledger, "peer n0-1"))->spent >= 150 * LEN);
+	/* A peer without a row is closed, with that reason; one that has a row is not. */
+	apply(HEAD "peers:\n" DEST("fresh", 253) "grant: { volume: 200kb per 1h } }\n" DEST(
+		"kept", 251) "grant: { volume: 100kb } }\n");
+	rig_advance(RIG_SECOND);
+	look();
+	assert_string_equal(host(TO(253)), "ledger");
+	assert_string_equal(host(TO(251)), "pass");
+	/* Not before an hour without their names has passed, and its slices; then there is room. */
+	rig_advance(3500 * RIG_SECOND);
+	look();
+	assert_int_equal(ledger_count(ledger), most);
+	rig_advance(900 * RIG_SECOND);
+	look();
+	rig_advance(61 * RIG_SECOND);
+	look();
+	look();
+	assert_true(ledger_count(ledger) < 10);
+	assert_true(has_row("peer kept") && has_row("peer fresh"));
+	assert_string_equal(host(TO(253)), "pass");
+	is = releases_count(releases);
+	assert_int_equal(c->full, 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -530,6 +653,8 @@ int main(void)
 		T(an_old_copy_in_the_same_maps_is_found_out),
 		T(an_account_that_a_writer_holds_full_is_not_written_as_spent),
 		T(an_account_that_a_killed_writer_holds_full_is_not_written_as_spent),
+		T(names_that_are_gone_end_with_their_windows),
+		T(while_it_is_full_new_names_are_closed_and_nothing_is_dropped),
 		T(killed_many_times_under_traffic_the_volume_is_exact),
 	};
 

@@ -112,6 +112,51 @@ static void what_is_committed_reads_back(void **state)
 	ledger_close(l);
 }
 
+/* Half of many, and nothing of them is left: not in memory, nor on disk, nor in the sums. */
+static void what_is_dropped_stays_dropped(void **state)
+{
+	struct ledger *l;
+	char key[32];
+	int i;
+
+	(void)state;
+	clear(dir);
+	l = open_it(dir, LEDGER_BEGUN);
+	for (i = 0; i < 1000; i++)
+		put(l, i, (uint64_t)i);
+	commit(l);
+	for (i = 0; i < 1000; i++) {
+		snprintf(key, sizeof(key), "peer p%d", i);
+		ledger_see(l, ledger_find(l, key), (uint64_t)(i + 1));
+		if (i % 4)
+			assert_int_equal(ledger_drop(l, key), 0);
+	}
+	assert_int_equal(ledger_drop(l, "peer p1"), 0); /* twice */
+	assert_int_equal(ledger_drop(l, "peer unknown"), 0);
+	put(l, 2, 77); /* dropped and put: it is there */
+	put(l, 2000, 5);
+	assert_int_equal(ledger_count(l), 1000); /* not before the commit */
+	commit(l);
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(ledger_count(l), 252);
+		for (i = 0; i <= 2000; i++) {
+			snprintf(key, sizeof(key), "peer p%d", i);
+			if ((i < 1000 && i % 4 == 0) || i == 2 || i == 2000)
+				assert_int_equal(ledger_at(l, ledger_find(l, key))->spent,
+						 i == 2      ? 77
+						 : i == 2000 ? 5
+							     : i);
+			else
+				assert_int_equal(ledger_find(l, key), -1);
+		}
+		if (!again)
+			assert_int_equal(ledger_seen(l, ledger_find(l, "peer p996")), 997);
+		ledger_close(l);
+		l = open_it(dir, LEDGER_FOUND);
+	}
+	ledger_close(l);
+}
+
 static void two_cannot_have_it(void **state)
 {
 	struct ledger *l, *other;
@@ -386,6 +431,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_committed_reads_back),
+		cmocka_unit_test(what_is_dropped_stays_dropped),
 		cmocka_unit_test(two_cannot_have_it),
 		cmocka_unit_test(a_file_that_is_gone_is_noticed),
 		cmocka_unit_test(an_old_copy_beside_a_newer_number_is_noticed),
