@@ -556,7 +556,8 @@ static int on_source(sd_event_source *s, int fd, uint32_t revents, void *arg)
 	struct reconcile *r = arg;
 
 	(void)s, (void)fd, (void)revents;
-	r->a->source->ops->drain(r->a->source);
+	if (!r->a->source->ops->drain(r->a->source))
+		return 0;
 	look_soon(r);
 	agent_beat_now();
 	return 0;

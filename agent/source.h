@@ -30,7 +30,8 @@ struct agent_source_ops {
 	 * minute.
 	 */
 	int (*fd)(const struct agent_source *s);
-	void (*drain)(struct agent_source *s);
+	/* False: it became readable, and nothing of the document has changed. */
+	bool (*drain)(struct agent_source *s);
 	void (*free)(struct agent_source *s);
 	/*
 	 * The result of what load last gave; e NULL: it is in force. settled NULL: not interested.

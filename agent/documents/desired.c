@@ -108,14 +108,15 @@ static int fd_of(const struct agent_source *s)
 	return ((const struct both *)s)->poll;
 }
 
-static void drain(struct agent_source *s)
+static bool drain(struct agent_source *s)
 {
 	struct both *b = (struct both *)s;
+	bool woken = false;
 	uint64_t n;
 
 	while (read(b->wake, &n, sizeof(n)) > 0)
-		;
-	b->file->ops->drain(b->file);
+		woken = true;
+	return b->file->ops->drain(b->file) || woken;
 }
 
 static void settled(struct agent_source *s, const struct bwl_err *e)
