@@ -66,6 +66,12 @@ void bwl_owe_waiting(struct bwl_rate *r, uint32_t horizon_ns);
 int bwl_build_refused(const struct bwl_build *b, enum bwl_pin pin, const struct bwl_pfx *pfx,
 		      const char *owner, int err, struct bwl_err *e);
 
+/*
+ * If e is an error of the kernel that passes, and did not pass soon enough: adds what is in force
+ * now. e NULL-safe.
+ */
+void bwl_build_stays(struct bwl_err *e, const char *stays);
+
 /* build_port.c: uplinks, host ports and the tunnel device. */
 int bwl_build_ports(struct bwl_build *b, struct bwl_err *e);
 struct bwl_key_lpm6 bwl_build_own_key(const struct bwl_pfx *pfx);

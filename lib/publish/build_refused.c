@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What is said of an entry of a policy that the kernel refused. */
 #include <stdio.h>
+#include <string.h>
 #include <bwl/map_io.h>
 #include <bwl/prefix.h>
 #include "build.h"
@@ -35,4 +36,16 @@ int bwl_build_refused(const struct bwl_build *b, enum bwl_pin pin, const struct 
 		at.what = what;
 	}
 	return bwl_map_refused(e, err, &at);
+}
+
+void bwl_build_stays(struct bwl_err *e, const char *stays)
+{
+	size_t n;
+
+	if (!e || !e->id || strcmp(e->id, BWL_MAP_REFUSED) != 0)
+		return;
+	n = strlen(e->text);
+	snprintf(e->text + n, sizeof(e->text) - n, "; %s", stays);
+	bwl_hint(e, "the DPU lacks memory, or is very busy (free -m): do it again; bwlimitd "
+		    "does so by itself with the policy it was given");
 }

@@ -271,6 +271,9 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		if (!keeps_digest(&g.peer[from], body)) /* no longer a file's policy */
 			memset(g.base->digest, 0, sizeof(g.base->digest));
 		r = bwl_grace(p, e);
+		if (r)
+			bwl_build_stays(e, "the change is in force; a volume that it begins stays "
+					   "closed until it is made again");
 		if (!r) {
 			if (!bwl_gen_touch(&g, 0, 0))
 				g.peer[0].meta.sub_base = from; /* the next spare entry */

@@ -18,7 +18,6 @@
 #include "carryover_record.h"
 #include "closed_prefixes.h"
 #include <bwl/heartbeat.h>
-#include <bwl/map_io.h>
 #include <bwl/next_hops.h>
 #include "forget.h"
 #include "in_force.h"
@@ -345,22 +344,15 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, before, e);
 }
 
-/*
- * An error of the kernel that passes, and did not pass soon enough: what is in force now, and what
- * to do. Until the switch nothing has changed; after it only what is new in the policy is closed.
- */
-static int say_what_stays(const struct publish *x, const struct bwl_pins *p, struct bwl_err *e)
+/* Until the switch nothing has changed; after it only what is new in the policy is closed. */
+static const char *what_stays(const struct publish *x, const struct bwl_pins *p)
 {
-	const char *stays = x->switched ? "the new policy is in force; limits and volumes that are "
-					  "new in it stay closed until it is applied again"
-			    : bwl_active_slot(p) == BWL_NO_SLOT
-				    ? "still no policy is in force, and nothing passes"
-				    : "nothing of it is in force: the policy before stays";
-	size_t n = strlen(e->text);
-
-	snprintf(e->text + n, sizeof(e->text) - n, "; %s", stays);
-	return bwl_hint(e, "the DPU lacks memory, or is very busy (free -m): apply it again; "
-			   "bwlimitd does so by itself with the policy it was given");
+	if (x->switched)
+		return "the new policy is in force; limits and volumes that are new in it stay "
+		       "closed until it is applied again";
+	if (bwl_active_slot(p) == BWL_NO_SLOT)
+		return "still no policy is in force, and nothing passes";
+	return "nothing of it is in force: the policy before stays";
 }
 
 int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
@@ -399,8 +391,8 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 		rep.seconds = (double)(bwl_now_ns() - begin) / 1e9;
 		*ret = rep;
 	}
-	if (r && e && e->id && !strcmp(e->id, BWL_MAP_REFUSED))
-		r = say_what_stays(&x, p, e);
+	if (r)
+		bwl_build_stays(e, what_stays(&x, p));
 	publish_done(&x);
 	return r;
 }

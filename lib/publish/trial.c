@@ -120,12 +120,18 @@ static int return_to_none(struct bwl_pins *p, struct bwl_err *e)
 {
 	int r = all_leave(p, e);
 
-	if (r)
+	if (r) {
+		bwl_build_stays(e, "the policy on trial is still there");
 		return r;
+	}
 	bwl_put_in_force(p, (struct bwl_sched){ BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS });
 	bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
 	r = bwl_grace(p, e);
-	return r ? r : bwl_settle_unused(p, e);
+	if (!r)
+		r = bwl_settle_unused(p, e);
+	if (r)
+		bwl_build_stays(e, "no policy is in force, and nothing passes");
+	return r;
 }
 
 enum bwl_way_back bwl_way_back(const struct bwl_pins *p)

@@ -295,7 +295,7 @@ static void one_is_refused(const struct seen *s, unsigned at, unsigned times)
 	assert_true(says(&e, "tried 6 times"));
 	assert_non_null(e.id);
 	assert_string_equal(e.id, BWL_MAP_REFUSED);
-	assert_non_null(strstr(e.hint, "apply it again"));
+	assert_non_null(strstr(e.hint, "do it again"));
 	if (is_counted(s)) {
 		snprintf(entry, sizeof(entry), "entry %u of %u of map %s", at + 1, s->n, s->map);
 		assert_true(says(&e, entry));
@@ -365,6 +365,42 @@ static void what_could_not_be_read_is_not_taken_for_nothing(void **state)
 	assert_true(tried > 20);
 }
 
+static uint64_t rate_of(const char *name)
+{
+	struct bwl_gen g;
+	uint64_t rate;
+
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &g, NULL), 0);
+	rate = bwl_rate_decode(
+		&bwl_body(rig->pins, &g, bwl_peer_id(rig->pins, &g, name))->grant.rate);
+	bwl_gen_close(&g);
+	return rate;
+}
+
+/* One grant is changed by one word; what follows it may be refused. */
+static void a_change_that_is_in_force_is_called_that(void **state)
+{
+	const struct bwl_change c = { .set = BWL_SET_RATE, .lim.rate_bps = 1000000 };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	rig_policy(rig, OLD);
+	rig_advance(RIG_SECOND);
+	memset(&refuse, 0, sizeof(refuse));
+	refuse.times = BWL_RETRIES + 1;
+	refuse.err = ENOMEM;
+	refuse.what = find(PUT, "bwl_base_v1");
+	assert_int_equal(bwl_peer_change(rig->pins, "old", &c, &e), -ENOMEM);
+	refuse.what = NULL;
+	assert_true(says(&e, "tried 6 times; the change is in force"));
+	assert_int_equal(rate_of("old"), 1000000);
+	refuse.times = BWL_RETRIES;
+	refuse.done = 0;
+	refuse.what = find(PUT, "bwl_base_v1");
+	assert_int_equal(bwl_peer_change(rig->pins, "old", &c, &e), 0);
+	refuse.what = NULL;
+}
+
 /* Which errors pass, and which are an answer. */
 static void only_errors_that_pass_are_tried_again(void **state)
 {
@@ -397,6 +433,7 @@ int main(void)
 		RIG_TEST(
 			an_error_that_passes_fails_no_policy_and_one_that_stays_leaves_a_whole_one),
 		RIG_TEST(what_could_not_be_read_is_not_taken_for_nothing),
+		RIG_TEST(a_change_that_is_in_force_is_called_that),
 		RIG_TEST(only_errors_that_pass_are_tried_again),
 	};
 
