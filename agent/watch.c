@@ -33,8 +33,8 @@
 #include "journal/journal.h"
 #include "hook/port_programs.h"
 #include "hook/iif_rules.h"
-#include "hook/attached.h"
 #include "hook/port_sysctl.h"
+#include "hook/attached.h"
 #include "parts.h"
 #include "thread.h"
 
@@ -103,16 +103,18 @@ static bool may_judge(struct watch *w)
 	return now - w->since_ns > PATIENCE_NS;
 }
 
-static unsigned ports_down(const struct bwl_pins *p)
+static unsigned ports_down(struct bwl_pins *p)
 {
 	struct bwl_netdev d;
 	unsigned i, failed = 0;
 
-	for (i = 0; i < BWL_MAX_PORTS; i++)
-		if (p->dev[i].ifindex && p->dev[i].kind == BWL_PORT_HOST &&
-		    !bwl_netdev_get(p->dev[i].name, &d, NULL) &&
-		    bwl_netdev_set_up(d.ifindex, false, NULL))
-			failed++;
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		if (!p->dev[i].ifindex || p->dev[i].kind != BWL_PORT_HOST ||
+		    bwl_netdev_get(p->dev[i].name, &d, NULL))
+			continue;
+		bwl_port_shuts(p, i); /* so that it is no sign of tampering */
+		failed += bwl_netdev_set_up(d.ifindex, false, NULL) != 0;
+	}
 	return failed;
 }
 
@@ -146,6 +148,11 @@ static bool is_upgrading(const struct watch *w)
 	return *(const volatile __u32 *)&w->pins->ctl->stop == BWL_UPGRADING;
 }
 
+static bool is_stopped(const struct watch *w)
+{
+	return *(const volatile __u32 *)&w->pins->ctl->stop == BWL_STOPPED;
+}
+
 static bool is_not_opened(const struct watch *w)
 {
 	uint32_t is = *(const volatile __u32 *)&w->pins->ctl->stop;
@@ -163,18 +170,49 @@ static bool is_wrong(const struct watch *w, enum bwl_pins_end *end, struct bwl_e
 	return *end == BWL_PINS_REMOVED || (*end == BWL_PINS_THERE && wrong && !is_upgrading(w));
 }
 
+/*
+ * An upgrade explains what is seen only while a tool is at it, which holds the lock. If it was
+ * killed, the programs drop everything until it is run again, those of the version before and of
+ * this one alike; but they have to be there.
+ */
+static void look_at_upgrade(struct watch *w)
+{
+	struct bwl_err e = { 0 };
+
+	if (w->closed || flock(w->lock, LOCK_EX | LOCK_NB))
+		return;
+	if (bwl_pins_are_there(w->pins) && is_upgrading(w) &&
+	    bwl_programs_look(w->pins, BWL_ANY_MAPS, &e)) {
+		ports_down(w->pins);
+		w->closed = true;
+		agent_tamper(w->pins,
+			     &(struct agent_sign){ .input = BWL_TAMPER_program, .what = e.text },
+			     false);
+		agent_later(LOG_ALERT, "gate",
+			    "%s, after an upgrade that was not finished; the host ports are down; "
+			    "once the cause is removed: bwlimit-load upgrade, then bwlimit-load up",
+			    e.text);
+	}
+	flock(w->lock, LOCK_UN);
+}
+
 static void look(struct watch *w)
 {
 	struct bwl_err e = { 0 };
 	enum bwl_pins_end end;
+	bool upgrading = is_upgrading(
+		w); /* it may end, or begin, while the programs are looked at */
 
 	if (!is_wrong(w, &end, &e)) {
-		if (end != BWL_PINS_THERE || is_upgrading(w))
+		if (upgrading)
+			look_at_upgrade(w);
+		if (end != BWL_PINS_THERE || upgrading || is_upgrading(w))
 			return;
 		if (w->closed)
-			agent_later(LOG_NOTICE, "gate",
-				    "the ports are protected again; the stop switch stays on until "
-				    "bwlimit-ctl stop --off");
+			agent_later(LOG_NOTICE, "gate", "the ports are protected again%s",
+				    is_stopped(w) ? "; the stop switch stays on until bwlimit-ctl "
+						    "stop --off"
+						  : "");
 		w->closed = w->told = false;
 		w->since_ns = 0;
 		return;

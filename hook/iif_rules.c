@@ -45,7 +45,7 @@ int bwl_lock_apply(struct bwl_pins *p, struct bwl_err *e)
 	r = bwl_lock_set(&w, e);
 	for (i = 0; !r && i < BWL_MAX_PORTS; i++)
 		if (p->dev[i].ifindex)
-			*(volatile __u8 *)&p->dev[i].flags |= BWL_DEV_LOCKED;
+			__atomic_or_fetch(&p->dev[i].flags, BWL_DEV_LOCKED, __ATOMIC_SEQ_CST);
 	return r;
 }
 

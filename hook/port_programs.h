@@ -24,6 +24,7 @@ const char *bwl_port_kind(unsigned kind); /* "a host port" */
  * known to the programs, and kernel forwarding off? Reports the first fault.
  */
 int bwl_programs_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e);
+#define BWL_ANY_MAPS 0 /* as ctl_id: programs of any set of maps, by their names */
 /* Checks one port. */
 int bwl_programs_on_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
 			 uint32_t ctl_id, struct bwl_err *e);

@@ -287,6 +287,7 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 	bwl_port_sysctl_set(up, a->nuplink, BWL_PORT_UPLINK);
 	bwl_port_sysctl_set_all();
 	r = close_ports(l, host, a->nhost, true, e);
+	bwl_attach_say_shut(l->dir, host, a->nhost);
 	if (!r)
 		r = bwl_attach_set(host, a->nhost, false, e);
 	if (!r)
@@ -323,7 +324,10 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 	if (r || a->keep_down)
 		return r;
 	bwl_attach_open(l->pins);
-	return bwl_attach_set(host, a->nhost, true, e);
+	r = bwl_attach_set(host, a->nhost, true, e);
+	if (!r)
+		bwl_attach_say_opened(l->pins, host, a->nhost);
+	return r;
 }
 
 int bwl_attach(struct bwl_attach *a, struct bwl_err *e)

@@ -38,6 +38,13 @@ int bwl_attach_look(struct bwl_load *l, struct bwl_err *e);
 int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e);
 /* Management devices, and the rules by input device. */
 int bwl_attach_lock(struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e);
+/*
+ * Tells bwlimitd that bwlimit sets these ports down, before it does: what nobody says is a sign of
+ * tampering. Without maps of this version there is nobody to tell.
+ */
+void bwl_attach_say_shut(const char *dir, const struct bwl_netdev *d, unsigned n);
+/* Opened: after they are up. */
+void bwl_attach_say_opened(struct bwl_pins *p, const struct bwl_netdev *d, unsigned n);
 /* All host ports of the list up or down. */
 int bwl_attach_set(const struct bwl_netdev *d, unsigned n, bool up, struct bwl_err *e);
 /* Does the kernel forward? -EPERM and the next step if so. */

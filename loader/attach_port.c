@@ -55,7 +55,7 @@ void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, u
 	dev->mtu = d->mtu;
 	dev->kind = (uint8_t)kind;
 	memcpy(dev->mac, d->mac, 6);
-	dev->flags = (__u8)((dev->ifindex ? dev->flags & BWL_DEV_LOCKED : 0) |
+	dev->flags = (__u8)((dev->ifindex ? dev->flags & (BWL_DEV_LOCKED | BWL_DEV_DOINGS) : 0) |
 			    (kind == BWL_PORT_UPLINK                 ? pacing(d)
 			     : kind == BWL_PORT_TUNNEL && l->by_mark ? BWL_DEV_PLAIN
 								     : 0));
@@ -66,6 +66,34 @@ void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, u
 static int generic_prog(void *arg, const char *prog, struct bwl_err *e)
 {
 	return bwl_load_generic(arg, prog, e);
+}
+
+void bwl_attach_say_shut(const char *dir, const struct bwl_netdev *d, unsigned n)
+{
+	struct bwl_pins *p;
+	unsigned i;
+	int at;
+
+	if (bwl_pins_open(dir, true, &p, NULL))
+		return;
+	for (i = 0; i < n; i++) {
+		at = bwl_port_at(p, d[i].ifindex);
+		if (at >= 0 && p->dev[at].kind == BWL_PORT_HOST)
+			bwl_port_shuts(p, (unsigned)at);
+	}
+	bwl_pins_close(p);
+}
+
+void bwl_attach_say_opened(struct bwl_pins *p, const struct bwl_netdev *d, unsigned n)
+{
+	unsigned i;
+	int at;
+
+	for (i = 0; i < n; i++) {
+		at = bwl_port_at(p, d[i].ifindex);
+		if (at >= 0)
+			bwl_port_opened(p, (unsigned)at);
+	}
 }
 
 /* libxdp loads the copy, so each mode needs its own. */

@@ -8,8 +8,8 @@
 #include "attach.h"
 #include "hidden.h"
 #include "hook/iif_rules.h"
-#include "hook/attached.h"
 #include "hook/port_sysctl.h"
+#include "hook/attached.h"
 #include "suspend.h"
 #include "find_programs.h"
 #include "tunnel.h"
@@ -103,8 +103,10 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 	for (i = 0; !r && i < n; i++)
 		if (f[i].kind == BWL_PORT_HOST)
 			host[nhost++] = f[i].dev;
-	if (!r)
+	if (!r) {
+		bwl_attach_say_shut(l.dir, host, nhost);
 		r = bwl_attach_set(host, nhost, false, e);
+	}
 	if (!r)
 		r = bwl_load_invalidate(&l, e);
 	if (!r) /* from here on missing pins are no sign */

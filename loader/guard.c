@@ -41,12 +41,13 @@ static bool may_be_up(const struct bwl_attach *a, const struct bwl_netdev *d)
 	       bwl_is_listed(a->uplink, a->nuplink, d->name);
 }
 
-static int close_dev(const struct bwl_netdev *d)
+static int close_dev(const struct bwl_attach *a, const struct bwl_netdev *d)
 {
 	struct bwl_err e = { 0 };
 	int r;
 
 	bwl_port_sysctl_keep(d);
+	bwl_attach_say_shut(bwl_pin_dir(a->dir), d, 1);
 	r = bwl_netdev_set_up(d->ifindex, false, &e);
 	if (r)
 		bwl_warn("%s is up and not covered: %s", d->name, e.text);
@@ -63,9 +64,9 @@ static int look(const struct bwl_netdev *d, void *arg)
 	if (may_be_up(a, d))
 		return 0;
 	if (!is_attached(a, d)) {
-		close_dev(d);
+		close_dev(a, d);
 	} else if (bwl_note_is_closed(dir, d)) {
-		close_dev(d);
+		close_dev(a, d);
 		if (!bwl_note_is_closed(dir, d)) /* `up` ran in between */
 			bwl_netdev_set_up(d->ifindex, true, NULL);
 	}
@@ -124,7 +125,7 @@ int bwl_down(struct bwl_attach *a, struct bwl_err *e)
 		if (a->nhost ? !d[i].up || !bwl_is_listed(a->host, a->nhost, d[i].name)
 			     : may_be_up(a, &d[i]))
 			continue;
-		failed += close_dev(&d[i]) != 0;
+		failed += close_dev(a, &d[i]) != 0;
 	}
 	close_ways(a);
 	bwl_policy_free(pol);

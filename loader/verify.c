@@ -423,6 +423,8 @@ int bwl_up(struct bwl_attach *a, struct bwl_err *e)
 			r = bwl_note_close(p->dir, &d, false, e);
 		if (!r)
 			r = bwl_netdev_set_up(d.ifindex, true, e);
+		if (!r)
+			bwl_port_opened(p, i);
 	}
 	bwl_pins_close(p);
 	return r;

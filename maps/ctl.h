@@ -80,6 +80,12 @@ enum bwl_dev_flags {
 		1 << 3, /* the rules by input device (bwl/iif_rules.h) have been set with it */
 	BWL_DEV_UNTIMED =
 		1 << 4, /* an uplink whose kernel forgets departure times in a redirect (< 5.18) */
+	/*
+	 * A host port: counts what bwlimit itself does. SHUT, the lowest bit: from before it is set
+	 * down until it is up again. So bwlimitd need not guess who set it down.
+	 */
+	BWL_DEV_SHUT = 1 << 5,
+	BWL_DEV_DOINGS = 7 << 5,
 };
 
 /*

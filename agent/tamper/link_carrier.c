@@ -68,7 +68,7 @@ static enum tamper_loss judge(const struct tamper_port *x)
 		return TAMPER_LOST;
 	errno = 0;
 	if (number(fd, &up))
-		return up ? TAMPER_KEPT : TAMPER_LOST;
+		return up ? TAMPER_BACK : TAMPER_LOST;
 	return errno == EINVAL ? TAMPER_SET_DOWN : TAMPER_LOST;
 }
 

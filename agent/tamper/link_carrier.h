@@ -17,9 +17,13 @@ struct tamper_port {
 	uint64_t retry_ns;
 };
 
-enum tamper_loss { TAMPER_KEPT, TAMPER_LOST, TAMPER_SET_DOWN };
+enum tamper_loss {
+	TAMPER_KEPT,
+	TAMPER_LOST,
+	TAMPER_BACK, /* there was a loss, and it is over */
+	TAMPER_SET_DOWN,
+};
 
-/* A loss whose carrier is back already is distinguished: our own tools and drivers cause that. */
 enum tamper_loss tamper_port_look(struct tamper_port *x, const struct bwl_dev *d);
 void tamper_port_close(struct tamper_port *x); /* also one that was never open */
 

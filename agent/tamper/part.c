@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <linux/if.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@
 #include <bwl/prefix.h>
 #include "gate.h"
 #include "parts.h"
-#include "link_carrier.h"
+#include "ports.h"
 #include "thread.h"
 
 #define EVERY_MS 5
@@ -36,8 +35,7 @@ struct tamper {
 	struct agent_thread thread;
 	struct bwl_pins *pins;
 	int news;
-	bool carrier[BWL_MAX_PORTS]; /* as last reported by the kernel */
-	struct tamper_port port[BWL_MAX_PORTS];
+	struct tamper_ports ports;
 	struct tamper_gate *gate;
 	struct sensor {
 		int fd;
@@ -59,56 +57,6 @@ static void act(struct tamper *t, enum bwl_tamper_input input, unsigned port, co
 		     false);
 }
 
-static int port_of(const struct tamper *t, int ifindex)
-{
-	for (int i = 0; i < BWL_MAX_PORTS; i++)
-		if (t->pins->dev[i].ifindex == (uint32_t)ifindex && ifindex > 0 &&
-		    t->pins->dev[i].kind & (BWL_PORT_HOST | BWL_PORT_UPLINK))
-			return i;
-	return -1;
-}
-
-/* A host port that one of our tools sets down is no sign; one whose other end is gone is. */
-static void lost(struct tamper *t, int i, bool is_set_down, bool is_gone)
-{
-	bool uplink = t->pins->dev[i].kind == BWL_PORT_UPLINK;
-	char text[80];
-
-	if (is_set_down && !uplink)
-		return;
-	snprintf(text, sizeof(text), "%.15s lost its carrier%s", t->pins->dev[i].name,
-		 is_gone ? ": the device is gone" : "");
-	act(t, uplink ? BWL_TAMPER_carrier : BWL_TAMPER_port, (unsigned)i, text);
-}
-
-static void on_link(struct tamper *t, const struct nlmsghdr *h)
-{
-	const struct ifinfomsg *m = mnl_nlmsg_get_payload(h);
-	bool gone = h->nlmsg_type == RTM_DELLINK, carrier = !gone && (m->ifi_flags & IFF_LOWER_UP);
-	int i = port_of(t, m->ifi_index);
-
-	if (i < 0)
-		return;
-	/* if sysfs can be read, look_at_ports() has seen it earlier */
-	if (t->carrier[i] && !carrier && (gone || !t->port[i].ifindex))
-		lost(t, i, !gone && !(m->ifi_flags & IFF_UP), gone);
-	t->carrier[i] = carrier;
-}
-
-static void look_at_ports(struct tamper *t)
-{
-	for (int i = 0; i < BWL_MAX_PORTS; i++) {
-		const struct bwl_dev *d = &t->pins->dev[i];
-		enum tamper_loss loss;
-
-		if (!d->ifindex || !(d->kind & (BWL_PORT_HOST | BWL_PORT_UPLINK)))
-			continue;
-		loss = tamper_port_look(&t->port[i], d);
-		if (loss != TAMPER_KEPT)
-			lost(t, i, loss == TAMPER_SET_DOWN, false);
-	}
-}
-
 static int on_attr(const struct nlattr *a, void *arg)
 {
 	const struct nlattr **to = arg;
@@ -123,7 +71,7 @@ static void on_neighbour(struct tamper *t, const struct nlmsghdr *h)
 {
 	const struct ndmsg *m = mnl_nlmsg_get_payload(h);
 	const struct nlattr *a[NDA_PROTOCOL + 1] = { 0 };
-	int port = port_of(t, m->ndm_ifindex);
+	int port = tamper_ports_at(&t->ports, (uint32_t)m->ndm_ifindex);
 	struct neighbour n = { .ifindex = (uint32_t)m->ndm_ifindex };
 	char text[120], mac[BWL_MAC_BUF];
 	bool ours;
@@ -162,27 +110,10 @@ static int on_message(const struct nlmsghdr *h, void *arg)
 	struct tamper *t = arg;
 
 	if (h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK)
-		on_link(t, h);
+		tamper_ports_news(&t->ports, h);
 	else if (h->nlmsg_type == RTM_NEWNEIGH)
 		on_neighbour(t, h);
 	return MNL_CB_OK;
-}
-
-/* Asks for all links, which arrive like news: at the start, and after news were lost. */
-static void ask_for_links(struct tamper *t)
-{
-	struct {
-		struct nlmsghdr h;
-		struct ifinfomsg m;
-	} ask = { .h = { .nlmsg_len = sizeof(ask),
-			 .nlmsg_type = RTM_GETLINK,
-			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP } };
-
-	if (send(t->news, &ask, sizeof(ask), 0) < 0)
-		agent_later(LOG_ERR, "tamper",
-			    "cannot list the network devices: "
-			    "%s",
-			    strerror(errno));
 }
 
 static void close_sensors(struct tamper *t)
@@ -240,30 +171,34 @@ static void look_at_chassis(struct tamper *t)
 	t->chassis_ns = start + (rest < SENSOR_REST_NS ? rest : SENSOR_REST_NS);
 }
 
-static void await_news(struct tamper *t)
+/* Returns whether some were lost. */
+static bool await_news(struct tamper *t)
 {
 	struct pollfd p = { .fd = t->news, .events = POLLIN };
+	bool lost = false;
 	char buf[32768];
 	ssize_t n;
 
 	if (poll(&p, 1, EVERY_MS) <= 0)
-		return;
-	while ((n = recv(t->news, buf, sizeof(buf), 0)) > 0)
-		mnl_cb_run(buf, (size_t)n, 0, 0, on_message, t);
-	if (n < 0 && errno == ENOBUFS)
-		ask_for_links(t);
+		return false;
+	while ((n = recv(t->news, buf, sizeof(buf), 0)) > 0 || (n < 0 && errno == ENOBUFS)) {
+		lost |= n < 0;
+		if (n > 0)
+			mnl_cb_run(buf, (size_t)n, 0, 0, on_message, t);
+	}
+	return lost;
 }
 
 static void run(void *arg)
 {
 	struct tamper *t = arg;
 
-	ask_for_links(t);
 	while (agent_thread_goes_on(&t->thread)) {
-		look_at_ports(t);
+		tamper_ports_begin(&t->ports);
+		tamper_ports_look(&t->ports);
 		look_at_chassis(t);
 		tamper_gate_look(t->gate);
-		await_news(t);
+		tamper_ports_end(&t->ports, await_news(t));
 	}
 }
 
@@ -272,8 +207,7 @@ static void end(struct tamper *t)
 	if (t->news >= 0)
 		close(t->news);
 	close_sensors(t);
-	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
-		tamper_port_close(&t->port[i]);
+	tamper_ports_close(&t->ports);
 	tamper_gate_free(t->gate);
 	bwl_pins_close(t->pins);
 	free(t);
@@ -291,6 +225,7 @@ int agent_tamper_start(struct agent *a, void **ret_part, struct bwl_err *e)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	t->news = -1;
 	r = bwl_pins_open(a->pin_dir, true, &t->pins, e);
+	t->ports.pins = t->pins;
 	if (!r)
 		r = tamper_gate_new(t->pins, &t->gate, e);
 	if (r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ports by name. */
+/* Ports by name and by interface index. */
 #include <string.h>
 #include <bwl/pins.h>
 
@@ -29,6 +29,48 @@ int bwl_port_id_for(const struct bwl_pins *p, const char *name)
 			found = i;
 	}
 	return found;
+}
+
+int bwl_port_at(const struct bwl_pins *p, uint32_t ifindex)
+{
+	int i;
+
+	for (i = 0; ifindex && i < BWL_MAX_PORTS; i++)
+		if (p->dev[i].ifindex == ifindex)
+			return i;
+	return -1;
+}
+
+static void turn(struct bwl_pins *p, unsigned id, bool shut)
+{
+	__u8 *word = &p->dev[id].flags, is = __atomic_load_n(word, __ATOMIC_SEQ_CST), next;
+
+	do {
+		if (bwl_is_port_shut(is) == shut)
+			return;
+		next = (__u8)((is & ~BWL_DEV_DOINGS) | ((is + BWL_DEV_SHUT) & BWL_DEV_DOINGS));
+	} while (!__atomic_compare_exchange_n(word, &is, next, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
+}
+
+void bwl_port_shuts(struct bwl_pins *p, unsigned id)
+{
+	turn(p, id, true);
+}
+
+void bwl_port_opened(struct bwl_pins *p, unsigned id)
+{
+	turn(p, id, false);
+}
+
+uint8_t bwl_port_doings(const struct bwl_pins *p, unsigned id)
+{
+	return __atomic_load_n(&p->dev[id].flags, __ATOMIC_SEQ_CST) & BWL_DEV_DOINGS;
+}
+
+bool bwl_is_port_shut(uint8_t doings)
+{
+	return doings & BWL_DEV_SHUT;
 }
 
 uint16_t bwl_neighbour_share(size_t ports)

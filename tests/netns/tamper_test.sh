@@ -5,7 +5,8 @@
 # reports. Carrier, neighbour and port by a real veth; the chassis by a directory in place of hwmon's.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
-LAB=bwl-tamper-$$ LAB_DESTS=1
+LAB=bwl-tamper-$$ LAB_DESTS=1 LAB_HOSTS=2
+LAB_SOURCES=('10.7.0.0/24, "fd00:7::/64"' '10.7.1.0/24, "fd00:7:1::/64"')
 # shellcheck source=../harness/tap.sh
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
@@ -103,6 +104,76 @@ lab_wait_for 30 state live
 ip_in host link set h0 down
 check "so does a host port whose other end went" lab_wait_for 30 state revoked
 check "and it is told as that" lab_wait_for 30 said 'port: hpf0 lost its carrier'
+stop
+
+# A port that is gone: the kernel reports it as set down first, which bwlimit does itself, too.
+start 'port: revoke'
+again() { # what is told from here on is new
+	in_dpu "$CTL" grant d1 reason again >/dev/null 2>&1
+	lab_wait_for 30 state live && : >"$LAB_TMP/agent"
+}
+renew_port() { # in a namespace
+	[[ -e /run/netns/$LAB-host1 ]] || lab_ns host1 # of that name, for lab_down once
+	lab_veth host1 h0 dpu hpf1 && lab_attach && again
+}
+turn() { # the agent has read all news of links up to here
+	ip_in dpu neigh replace 192.0.2.77 lladdr "02:00:00:00:01:$1" dev p0 nud permanent
+	lab_wait_for 30 said "neighbour: a neighbour on p0 is now 02:00:00:00:01:$1"
+}
+is_gone() { # sentence
+	check "$1 revokes" lab_wait_for 30 state revoked
+	check "$1 is told as that" lab_wait_for 30 said 'port: hpf1 is gone: .*action revoke'
+}
+lab_attach
+in_dpu "$LOAD" down --host hpf0 --host hpf1 >/dev/null 2>&1
+lab_attach
+check "attach and down are no sign, though they set host ports down" turn 10
+refute "nothing is said of a port" said 'port:'
+check "nothing is revoked" state live
+# what went with the links above
+lab_addr host h0 fd00:7:0::2/64
+lab_addr net s0 "$LAB_VIA6/64"
+ip_in host route add default via 10.7.0.1
+ip_in host -6 route add default via fd00:7:0::1
+check "control: what a host sends arrives, by IPv4 and IPv6" lab_both
+ip_in host1 link del h0
+is_gone "a host port whose other end was deleted"
+check "and nothing arrives any more, by IPv4 or IPv6" lab_silent
+check "(the port is made again, and granted)" renew_port
+check "control: it arrives again" lab_both
+ip_in dpu link set hpf1 netns "$LAB-host1"
+is_gone "a host port that was moved to another namespace"
+ip_in host1 link del h0
+renew_port
+ip_in dpu link del hpf1
+is_gone "a host port that was deleted"
+renew_port
+ip netns del "$LAB-host1"
+is_gone "a host port whose host's namespace was deleted"
+renew_port
+ip_in dpu link set hpf1 down
+check "a host port that somebody else sets down revokes" lab_wait_for 30 state revoked
+check "and that is told" lab_wait_for 30 said 'port: hpf1 was set down, and not by bwlimit; action revoke'
+ip_in dpu link set hpf1 up
+again
+printf 'link set h0 down\nlink set h0 up\n' | ip_in host1 -batch -
+check "so does the shortest loss of its carrier" lab_wait_for 30 said 'port: hpf1 lost its carrier.*action revoke'
+again
+freeze_process "$agent"
+{
+	yes $'link set lo mtu 60000\nlink set lo mtu 60001' | head -n 2000
+	echo link del hpf1
+} | ip_in dpu -batch -
+kill -CONT "$agent"
+is_gone "a host port whose end was lost among other news"
+renew_port
+ip_in dpu link add br9 type bridge
+ip_in dpu link set hpf1 master br9
+ip_in dpu link set hpf1 nomaster
+check "(a bridge that lets a port go has been read of)" turn 11
+refute "that is no end of the port" said 'port: hpf1 is gone'
+ip_in dpu link del br9
+lab_attach && in_dpu "$CTL" stop --off >/dev/null 2>&1
 stop
 
 start 'cleartext: revoke'

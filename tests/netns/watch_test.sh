@@ -23,6 +23,7 @@ lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$LAB_TMP/state" --json
 AGENT_PID=$LAB_PID
 pings() { in_host ping -c 1 -W 1 "$(lab_dest4 1)"; }
 is_stopped() { in_dpu "$LOAD" status --json | jq -e '[.. | .switch?] | index("stopped")'; }
+refuse_pings() { ! pings; }
 refuse_stopped() { ! is_stopped; }
 is_down() { ip_in dpu -o link show dev hpf0 | grep_all 'state DOWN'; }
 alarm() { [[ $(grep -c '"level":"alert".*"event":"gate"' "$LAB_TMP/agent") -eq $1 ]]; }
@@ -77,6 +78,25 @@ for ((i = 0; i < 5; i++)); do attach; done
 in_dpu "$LOAD" upgrade >/dev/null 2>&1
 check "attach and upgrade are no alarm" alarm 4
 check "and traffic flows after them" lab_wait_for 30 pings
+
+# An upgrade that was killed leaves this word, and programs that drop everything.
+upgrading() {
+	local was
+	was=$(bpftool -j map dump pinned "$LAB_PINS/maps/bwl_ctl_v1" | jq -r '.[0].value | join(" ")')
+	# shellcheck disable=SC2086 # bytes are words
+	bpftool map update pinned "$LAB_PINS/maps/bwl_ctl_v1" key hex 00 00 00 00 value hex 02 ${was#* }
+}
+check "(an upgrade that was not finished)" upgrading
+check "nothing passes" refuse_pings
+check "control: while the programs are there that is no alarm" alarm 4
+ip netns exec "$LAB-dpu" tc qdisc del dev hpf0 clsact
+check "but a host port's filters taken away meanwhile are: it is down" lab_wait_for 30 is_down
+check "and there is an alarm" lab_wait_for 30 alarm 5
+check "and the policy's action" sh -c "'$CTL' --json peer show sink | grep -q '\"revoked\"'"
+check "the upgrade is finished" lab_load upgrade
+in_dpu "$CTL" grant sink reason again >/dev/null 2>&1
+attach
+check "and traffic flows, with no hand on a switch" lab_wait_for 30 pings
 
 # What the kernel may do by itself on ports: each key that somebody changes is noticed, and set right.
 flips=(ipv6.conf.{all,hpf0}.accept_dad=1 ipv6.conf.hpf0.{keep_addr_on_down=0,dad_transmits=1,router_solicitations=3}

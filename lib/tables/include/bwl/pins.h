@@ -103,6 +103,17 @@ int bwl_port_id(const struct bwl_pins *p, const char *name);
  */
 int bwl_port_id_for(const struct bwl_pins *p, const char *name);
 /*
+ * A host port's word of what bwlimit itself does to it, for whoever has to tell that from what
+ * others do. Before bwlimit sets it down, and after it is up again; both are repeatable. The word
+ * changes with each, and comes back after four times both.
+ */
+void bwl_port_shuts(struct bwl_pins *p, unsigned id);
+void bwl_port_opened(struct bwl_pins *p, unsigned id);
+uint8_t bwl_port_doings(const struct bwl_pins *p, unsigned id);
+bool bwl_is_port_shut(uint8_t doings);
+/* The attached port with that interface index, whatever its name; -1: there is none. */
+int bwl_port_at(const struct bwl_pins *p, uint32_t ifindex);
+/*
  * The number of neighbours of a family that each port may have in the kernel's table, with that
  * many ports.
  */
