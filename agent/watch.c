@@ -108,9 +108,10 @@ static unsigned ports_down(struct bwl_pins *p)
 	struct bwl_netdev d;
 	unsigned i, failed = 0;
 
+	/* By interface index: another device may have the port's name now. */
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		if (!p->dev[i].ifindex || p->dev[i].kind != BWL_PORT_HOST ||
-		    bwl_netdev_get(p->dev[i].name, &d, NULL))
+		    bwl_port_device(&p->dev[i], &d, NULL))
 			continue;
 		bwl_port_shuts(p, i); /* so that it is no sign of tampering */
 		failed += bwl_netdev_set_up(d.ifindex, false, NULL) != 0;

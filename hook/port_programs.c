@@ -117,6 +117,22 @@ static int look_at_forwarding(struct bwl_err *e)
 	return 0;
 }
 
+static void by_port_name(struct bwl_netdev *d, const struct bwl_dev *dev)
+{
+	snprintf(d->name, sizeof(d->name), "%.15s", dev->name);
+}
+
+int bwl_port_device(const struct bwl_dev *dev, struct bwl_netdev *ret, struct bwl_err *e)
+{
+	int r = bwl_netdev_at(dev->ifindex, ret, e);
+
+	if (r == -ENODEV)
+		return bwl_fail(e, ENODEV, "%.15s is gone", dev->name);
+	if (!r)
+		by_port_name(ret, dev);
+	return r;
+}
+
 int bwl_programs_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e)
 {
 	struct bwl_netdev *d;
@@ -132,6 +148,7 @@ int bwl_programs_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err 
 		for (k = 0; dev->ifindex && !r && k < n; k++) {
 			if (d[k].ifindex != dev->ifindex)
 				continue; /* a device that is gone lets nothing pass */
+			by_port_name(&d[k], dev);
 			r = bwl_programs_on_port(p, &d[k], dev->kind, ctl_id, e);
 			if (!r && p->ifport[dev->ifindex].v != i + 1)
 				r = bwl_fail(e, ENOENT, "the programs do not know port %s",

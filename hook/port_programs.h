@@ -20,6 +20,12 @@ unsigned bwl_attach_points(unsigned kind, const struct bwl_attach_point **ret);
 const char *bwl_port_kind(unsigned kind); /* "a host port" */
 
 /*
+ * The device of an attached port, by its interface index: a name may have moved to another device.
+ * ret->name is the one it was attached by, which pins and notes have. -ENODEV: it is gone.
+ */
+int bwl_port_device(const struct bwl_dev *dev, struct bwl_netdev *ret, struct bwl_err *e);
+
+/*
  * Is every existing port protected: its programs attached and first, no foreign XDP, in no bridge,
  * known to the programs, and kernel forwarding off? Reports the first fault.
  */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <bwl/err.h>
 #include <bwl/sysctl.h>
+#include "port_programs.h"
 #include "port_sysctl.h"
 
 #define HOST BWL_PORT_HOST
@@ -201,10 +202,12 @@ static void look_at(struct look *l, unsigned kind, const char *name)
 
 static void look_at_each(struct look *l, const struct bwl_pins *p)
 {
+	struct bwl_netdev d;
+
 	look_at(l, ALL, "all");
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
-		if (p->dev[i].ifindex)
-			look_at(l, p->dev[i].kind, p->dev[i].name);
+		if (p->dev[i].ifindex && !bwl_port_device(&p->dev[i], &d, NULL))
+			look_at(l, p->dev[i].kind, d.name);
 }
 
 unsigned bwl_port_sysctl_look(const struct bwl_pins *p,

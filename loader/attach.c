@@ -120,19 +120,6 @@ static int check_names(const struct bwl_attach *a, struct bwl_err *e)
 	return bwl_hint(e, "bwlimit-load attach --host pf0hpf --uplink p0");
 }
 
-static int find_devs(const struct bwl_attach *a, struct bwl_netdev *host, struct bwl_netdev *up,
-		     struct bwl_err *e)
-{
-	unsigned i;
-	int r = 0;
-
-	for (i = 0; !r && i < a->nhost; i++)
-		r = bwl_netdev_get(a->host[i], &host[i], e);
-	for (i = 0; !r && i < a->nuplink; i++)
-		r = bwl_netdev_get(a->uplink[i], &up[i], e);
-	return r;
-}
-
 int bwl_attach_set(const struct bwl_netdev *d, unsigned n, bool up, struct bwl_err *e)
 {
 	unsigned i;
@@ -341,7 +328,7 @@ int bwl_attach(struct bwl_attach *a, struct bwl_err *e)
 	if (!r)
 		r = check_names(a, e);
 	if (!r)
-		r = find_devs(a, host, up, e);
+		r = bwl_attach_find(a, host, up, e);
 	if (!r)
 		r = bwl_hidden_attach(a->dir, e);
 	if (!r)

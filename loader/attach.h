@@ -29,6 +29,9 @@ struct bwl_attach {
  * NULL. Ports that the command line does not name come from it.
  */
 int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_err *e);
+/* attach_find.c: the devices of a->host and a->uplink. */
+int bwl_attach_find(const struct bwl_attach *a, struct bwl_netdev *host, struct bwl_netdev *up,
+		    struct bwl_err *e);
 /* attach_port.c: attaches or replaces the programs of one port, then makes it known to them. */
 int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
 		    unsigned kind, struct bwl_err *e);

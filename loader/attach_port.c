@@ -158,7 +158,7 @@ int bwl_attach_look(struct bwl_load *l, struct bwl_err *e)
 	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *dev = &l->pins->dev[i];
 
-		if (dev->ifindex && !bwl_netdev_get(dev->name, &d, NULL))
+		if (dev->ifindex && !bwl_port_device(dev, &d, NULL))
 			r = bwl_programs_on_port(l->pins, &d, dev->kind, l->ctl_id, e);
 	}
 	return r ? r : bwl_lock_check(l->pins, e);

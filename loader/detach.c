@@ -43,11 +43,12 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 
 		if (!dev->ifindex)
 			continue;
-		if (bwl_netdev_get(dev->name, &d, NULL)) {
+		if (bwl_netdev_at(dev->ifindex, &d, NULL)) {
 			bwl_warn("%s is gone; its entry stays closed", dev->name);
 			continue;
 		}
 		bwl_port_sysctl_set(&d, 1, dev->kind);
+		bwl_port_device(dev, &d, NULL);
 		if (dev->kind != BWL_PORT_MANAGEMENT)
 			r = bwl_attach_port(&l, a, &d, dev->kind, e);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See find_programs.h. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +26,13 @@ static bool has_ours(const struct bwl_load *l, const struct bwl_netdev *d, unsig
 static unsigned kind_of(const struct bwl_load *l, const struct bwl_attach *a,
 			const struct bwl_netdev *d)
 {
-	int id = l->pins ? bwl_port_id(l->pins, d->name) : -1;
+	int id = l->pins ? bwl_port_at(l->pins, d->ifindex) : -1;
+	struct bwl_netdev other;
 
-	if (id >= 0)
+	if (id < 0 && l->pins) /* a port that was created again; not who else has its name */
+		id = bwl_port_id(l->pins, d->name);
+	if (id >= 0 && (l->pins->dev[id].ifindex == d->ifindex ||
+			bwl_netdev_at(l->pins->dev[id].ifindex, &other, NULL) == -ENODEV))
 		return l->pins->dev[id].kind;
 	if (bwl_is_listed(a->host, a->nhost, d->name))
 		return BWL_PORT_HOST;
@@ -38,6 +43,17 @@ static unsigned kind_of(const struct bwl_load *l, const struct bwl_attach *a,
 	       : has_ours(l, d, BWL_PORT_TUNNEL)     ? BWL_PORT_TUNNEL
 	       : has_ours(l, d, BWL_PORT_MANAGEMENT) ? BWL_PORT_MANAGEMENT
 						     : 0;
+}
+
+/* A port that was renamed has its pins by the name that it was attached by. */
+static struct bwl_netdev as_attached(const struct bwl_load *l, const struct bwl_netdev *d)
+{
+	int id = l->pins ? bwl_port_at(l->pins, d->ifindex) : -1;
+	struct bwl_netdev ret = *d;
+
+	if (id >= 0)
+		snprintf(ret.name, sizeof(ret.name), "%.15s", l->pins->dev[id].name);
+	return ret;
 }
 
 int bwl_scan_ports(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_found *ret,
@@ -55,7 +71,7 @@ int bwl_scan_ports(const struct bwl_load *l, const struct bwl_attach *a, struct 
 	for (i = 0; i < n && *ret_n < BWL_MAX_PORTS; i++) {
 		kind = kind_of(l, a, &d[i]);
 		if (kind)
-			ret[(*ret_n)++] = (struct bwl_found){ d[i], kind };
+			ret[(*ret_n)++] = (struct bwl_found){ as_attached(l, &d[i]), kind };
 	}
 	free(d);
 	return 0;

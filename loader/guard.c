@@ -20,7 +20,9 @@
  * The maps are opened each time, because attach may have made new ones. Those of the previous
  * version count as well.
  */
-static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d)
+/* ret: its device, by the name that it was attached by, which notes have. */
+static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d,
+			struct bwl_netdev *ret)
 {
 	struct bwl_relayout x;
 	struct bwl_dev dev = { 0 };
@@ -28,9 +30,12 @@ static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d)
 	uint32_t i;
 
 	if (!bwl_relayout_look(bwl_pin_dir(a->dir), &x, NULL) && x.was.magic && x.whole)
-		for (i = 0; i < BWL_MAX_PORTS; i++)
-			ok |= bwl_relayout_entry(&x, BWL_PIN_dev, i, &dev, sizeof(dev)) &&
-			      dev.ifindex == d->ifindex && !strcmp(dev.name, d->name);
+		for (i = 0; !ok && i < BWL_MAX_PORTS; i++)
+			ok = bwl_relayout_entry(&x, BWL_PIN_dev, i, &dev, sizeof(dev)) &&
+			     dev.ifindex == d->ifindex;
+	*ret = *d;
+	if (ok)
+		snprintf(ret->name, sizeof(ret->name), "%.15s", dev.name);
 	bwl_relayout_end(&x);
 	return ok;
 }
@@ -60,14 +65,15 @@ static int look(const struct bwl_netdev *d, void *arg)
 {
 	const struct bwl_attach *a = arg;
 	const char *dir = bwl_pin_dir(a->dir);
+	struct bwl_netdev port;
 
 	if (may_be_up(a, d))
 		return 0;
-	if (!is_attached(a, d)) {
+	if (!is_attached(a, d, &port)) {
 		close_dev(a, d);
-	} else if (bwl_note_is_closed(dir, d)) {
+	} else if (bwl_note_is_closed(dir, &port)) {
 		close_dev(a, d);
-		if (!bwl_note_is_closed(dir, d)) /* `up` ran in between */
+		if (!bwl_note_is_closed(dir, &port)) /* `up` ran in between */
 			bwl_netdev_set_up(d->ifindex, true, NULL);
 	}
 	return 0;

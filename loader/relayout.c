@@ -123,8 +123,12 @@ static int fates(const char *dir, struct bwl_relayout *x, struct bwl_err *e)
 		}
 		path_of(dir, "", i, path);
 		if (fate_of(dir, x, i, &x->fate[i])) {
-			bwl_fail(e, EPROTO, "%s has neither layout %u nor %u", path, x->layout,
-				 bwl_layout_now());
+			if (x->layout == bwl_layout_now())
+				bwl_fail(e, EPROTO, "%s is not of layout %u, as the others say",
+					 path, x->layout);
+			else
+				bwl_fail(e, EPROTO, "%s is neither of layout %u nor of %u", path,
+					 x->layout, bwl_layout_now());
 			return bwl_hint(e, "bwlimit-load detach, then attach; volumes start spent");
 		}
 		x->changes |= x->fate[i] == BWL_CHANGES;

@@ -76,7 +76,7 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 	json_t *progs = json_array();
 	struct bwl_netdev d = { 0 };
 	const struct bwl_attach_point *s;
-	bool there = !bwl_netdev_get(dev->name, &d, NULL);
+	bool there = !bwl_port_device(dev, &d, NULL);
 	unsigned i, n = bwl_attach_points(dev->kind, &s);
 	json_t *o;
 

@@ -101,6 +101,25 @@ static void check_counts(struct bwl_report *r, const struct bwl_netdev *d, unsig
 			d->name);
 }
 
+/* `up` raises host ports alone. */
+static void check_up(struct bwl_report *r, const struct bwl_netdev *d, unsigned kind)
+{
+	char next[96];
+
+	if (d->up && (d->carrier || kind != BWL_PORT_UPLINK))
+		return;
+	if (d->up)
+		snprintf(next, sizeof(next),
+			 "look at its cable, its module and the switch: ethtool %s", d->name);
+	else if (kind == BWL_PORT_HOST)
+		snprintf(next, sizeof(next), "bwlimit-load up");
+	else
+		snprintf(next, sizeof(next), "ip link set %s up", d->name);
+	bwl_check(r, "port-up", BWL_WARN, next, "%s %s %s",
+		  kind == BWL_PORT_UPLINK ? "uplink" : "port", d->name,
+		  d->up ? "has no carrier" : "is down");
+}
+
 static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32_t id)
 {
 	const struct bwl_dev *known = &c->p->dev[id];
@@ -141,8 +160,7 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 			  "horizon early",
 			  d->name);
 	check_counts(c->r, d, known->kind);
-	if (!d->up)
-		bwl_check(c->r, "port-up", BWL_WARN, "bwlimit-load up", "port %s is down", d->name);
+	check_up(c->r, d, known->kind);
 }
 
 /*
@@ -161,8 +179,32 @@ static void check_strangers(const struct ports *c)
 	}
 }
 
+/* now: the port's device, whatever it is called; NULL: it is gone. */
+static void check_present(const struct ports *c, const struct bwl_netdev *now,
+			  const struct bwl_netdev *d, size_t n, uint32_t id)
+{
+	const char *name = c->p->dev[id].name;
+	char next[96];
+	size_t k;
+
+	if (now && strcmp(now->name, name)) {
+		snprintf(next, sizeof(next), "ip link set %s name %s", now->name, name);
+		bwl_check(c->r, "port-present", BWL_FAIL, next,
+			  "port %s is called %s now: its limits go on, but nothing of it reaches "
+			  "the DPU itself",
+			  name, now->name);
+	}
+	if (now)
+		return;
+	for (k = 0; k < n && strcmp(d[k].name, name); k++)
+		;
+	bwl_check(c->r, "port-present", BWL_FAIL, REPAIR, "port %s is gone%s", name,
+		  k < n ? ", and another device has its name" : "");
+}
+
 static void check_ports(const struct ports *c, const struct bwl_netdev *d, size_t n)
 {
+	struct bwl_netdev port;
 	uint32_t i;
 	size_t k;
 
@@ -171,11 +213,12 @@ static void check_ports(const struct ports *c, const struct bwl_netdev *d, size_
 			continue;
 		for (k = 0; k < n && d[k].ifindex != c->p->dev[i].ifindex; k++)
 			;
-		if (k < n && !strcmp(d[k].name, c->p->dev[i].name))
-			check_port(c, &d[k], i);
-		else
-			bwl_check(c->r, "port-present", BWL_FAIL, REPAIR,
-				  "port %s is gone or was created again", c->p->dev[i].name);
+		check_present(c, k < n ? &d[k] : NULL, d, n, i);
+		if (k == n)
+			continue;
+		port = d[k];
+		snprintf(port.name, sizeof(port.name), "%.15s", c->p->dev[i].name);
+		check_port(c, &port, i);
 	}
 	check_strangers(c);
 }
@@ -418,7 +461,7 @@ int bwl_up(struct bwl_attach *a, struct bwl_err *e)
 	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
 		if (!p->dev[i].ifindex || p->dev[i].kind != BWL_PORT_HOST)
 			continue;
-		r = bwl_netdev_get(p->dev[i].name, &d, e);
+		r = bwl_port_device(&p->dev[i], &d, e);
 		if (!r)
 			r = bwl_note_close(p->dir, &d, false, e);
 		if (!r)

@@ -7,6 +7,7 @@
 #include <bwl/sysctl.h>
 #include "hook/iif_rules.h"
 #include "hook/port_sysctl.h"
+#include "role.h"
 #include "verify.h"
 
 /* Each alone makes the kernel forward what comes in by the device (force_forwarding: Linux 6.17).
@@ -149,6 +150,27 @@ static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size
 			  "every function's devlink port has a device here");
 }
 
+/* Names may have been swapped before the first attach; this is what the card itself says. */
+static void check_roles(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_netdev *d,
+			size_t n)
+{
+	struct bwl_devlink_port *port;
+	struct bwl_err e;
+	size_t np, i;
+	int id;
+
+	if (bwl_devlink_ports(&port, &np, NULL))
+		return; /* check_devlink() says so */
+	for (i = 0; i < n; i++) {
+		id = bwl_port_at(p, d[i].ifindex);
+		e = (struct bwl_err){ 0 };
+		if (id >= 0 && p->dev[id].kind != BWL_PORT_TUNNEL &&
+		    bwl_role_check(port, np, d, n, &d[i], p->dev[id].kind, &e))
+			bwl_check(r, "port-role", BWL_FAIL, e.hint, "%s", e.text);
+	}
+	free(port);
+}
+
 static void say_failed(void *arg, const char *what)
 {
 	bwl_check(arg, "route-lock", BWL_FAIL,
@@ -208,6 +230,7 @@ void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bw
 {
 	check_uncovered(r, p, a, d, n);
 	check_devlink(r, d, n);
+	check_roles(r, p, d, n);
 	check_forwarding(r, d, n);
 	check_lock(r, p);
 	check_awaited(r, p, d, n);

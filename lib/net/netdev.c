@@ -94,7 +94,8 @@ int bwl_netdev_list(struct bwl_netdev **ret, size_t *ret_n, struct bwl_err *e)
 	return 0;
 }
 
-int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e)
+/* name NULL: by ifindex. Returns -ENODEV without words. */
+static int find(const char *name, uint32_t ifindex, struct bwl_netdev *ret, struct bwl_err *e)
 {
 	struct bwl_netdev *all;
 	size_t n, i;
@@ -103,15 +104,31 @@ int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e)
 	r = bwl_netdev_list(&all, &n, e);
 	if (r)
 		return r;
-	for (i = 0; i < n && strcmp(all[i].name, name); i++)
+	for (i = 0; i < n && (name ? strcmp(all[i].name, name) != 0 : all[i].ifindex != ifindex);
+	     i++)
 		;
 	if (i < n)
 		*ret = all[i];
 	free(all);
-	if (i < n)
-		return 0;
+	return i < n ? 0 : -ENODEV;
+}
+
+int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e)
+{
+	int r = find(name, 0, ret, e);
+
+	if (r != -ENODEV)
+		return r;
 	bwl_fail(e, ENODEV, "no such network device in this namespace: %s", name);
 	return bwl_hint(e, "ip link show lists them");
+}
+
+int bwl_netdev_at(uint32_t ifindex, struct bwl_netdev *ret, struct bwl_err *e)
+{
+	int r = find(NULL, ifindex, ret, e);
+
+	return r == -ENODEV ? bwl_fail(e, ENODEV, "interface %u is not in this namespace", ifindex)
+			    : r;
 }
 
 int bwl_netdev_set_up(uint32_t ifindex, bool up, struct bwl_err *e)

@@ -144,11 +144,42 @@ lab_addr host h0 10.7.0.2/24 fd00:7:0::2/64
 lab_addr dpu hpf0 10.7.0.1/24 fd00:7:0::1/64
 ip_in host route add default via 10.7.0.1
 ip_in host -6 route add default via fd00:7:0::1
-check "verify notices a port that was made anew" notices "hpf0 is gone or was created again"
+check "verify notices a port that was made anew" notices "hpf0 is gone, and another device has its name"
 check "nothing passes it" lab_silent
 check "attach takes it back" attach
 check "traffic passes" lab_wait_for 20 lab_both
 check "verify is clean" verify
+
+# --- a port is the device that was attached, whatever has its name now
+rename() { ip_in dpu link set "$1" down && ip_in dpu link set "$1" name "$2" && ip_in dpu link set "$2" up; }
+for a in 10.7.0.1 fd00:7::1; do ip_in host neigh replace $a lladdr "$(lab_mac dpu hpf0)" dev h0 nud permanent; done
+rename hpf0 was0
+ip_in dpu link add hpf0 type bridge
+ip_in dpu link set hpf0 up
+check "the limits of a port that was renamed go on, IPv4 and IPv6" lab_wait_for 20 lab_both
+check "verify says what it is called now" notices "port hpf0 is called was0 now"
+check "attach does not take another device for it" fails 1 attach --policy "$LAB_TMP/policy.yaml"
+check "and says which is the port" says "was0 is the device that is attached as port hpf0"
+check "nothing was touched by that" lab_both
+check "detach sets down the port" eval 'works detach && ! lab_is_up was0'
+check "and not who has its name" lab_is_up hpf0
+ip_in dpu link del hpf0
+rename was0 hpf0
+check "(with its name it is attached again)" attach
+check "control: traffic passes" lab_wait_for 20 lab_both
+ip_in net link set s0 down
+lab_load verify --management mgmt0
+check "an uplink without a carrier is named" says "uplink p0 has no carrier"
+check "with where to look" says "ethtool p0"
+ip_in dpu link set p0 down
+lab_load verify --management mgmt0
+check "one that is down is no affair of bwlimit-load up" says "ip link set p0 up"
+ip_in dpu link set p0 up
+ip_in net link set s0 up
+lab_addr net s0 $LAB_VIA6/64
+ip_in net -6 route add fd00:7::/32 via 2001:db8::1
+for a in 10.7.0.1 fd00:7::1; do ip_in host neigh del $a dev h0; done
+check "traffic passes again" lab_wait_for 20 lab_both
 
 # --- pins that are incomplete, or not ours
 rm "$LAB_PINS/maps/bwl_state_v1"

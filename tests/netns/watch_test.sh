@@ -203,6 +203,24 @@ check "nothing of the host arrives" lab_silent
 check "attach opens it again" attached_by tcx
 lab_stop "$AGENT_PID"
 
+# Names may have moved: what is set down is the port.
+attach
+lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$LAB_TMP/state" --json
+AGENT_PID=$LAB_PID
+lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
+ip_in dpu link set hpf0 down
+ip_in dpu link set hpf0 name was0
+ip_in dpu link set was0 up
+ip_in dpu link add hpf0 type bridge
+ip_in dpu link set hpf0 up
+ip netns exec "$LAB-dpu" tc qdisc del dev was0 clsact
+check "a host port that was renamed is closed, too" lab_wait_for 30 alarm 1
+check "and it is the one that is down" eval '! lab_is_up was0'
+check "not who has its name" lab_is_up hpf0
+ip_in dpu link del hpf0
+ip_in dpu link set was0 name hpf0
+lab_stop "$AGENT_PID"
+
 # As at boot until verify is clean: what is not open needs no switch, and opens later by itself.
 in_dpu "$LOAD" detach >/dev/null 2>&1
 lab_sysctl dpu net.ipv4.ip_forward=1

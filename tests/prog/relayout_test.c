@@ -466,11 +466,11 @@ static void other_layouts_are_refused(void **state)
 	refuses("which this program does not know");
 	set_layout(LAYOUT_1);
 	pin_over(BWL_PIN_evcnt, create(BPF_MAP_TYPE_PERCPU_ARRAY, 4, 32, 2, 0));
-	refuses("bwl_evcnt_v1 has neither layout 1");
+	refuses("bwl_evcnt_v1 is neither of layout 1 nor of ");
 	set_layout(LAYOUT_2);
-	refuses("bwl_evcnt_v1 has neither layout 2");
+	refuses("bwl_evcnt_v1 is neither of layout 2 nor of ");
 	pin_over(BWL_PIN_evcnt, create(BPF_MAP_TYPE_PERCPU_ARRAY, 4, 32, 1, 0));
-	refuses("bwl_evcnt_v1 has neither layout 2");
+	refuses("bwl_evcnt_v1 is neither of layout 2 nor of ");
 }
 
 static void a_set_that_is_not_whole_is_seen(void **state)

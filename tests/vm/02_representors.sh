@@ -41,6 +41,13 @@ features() {
 	jq -e '.features | any(.port == "pf0vf0")' "$LAB_TMP/probe" >/dev/null
 }
 check "bwlimit-load probe tries the representor" features
+# As if udev had swapped the names.
+refute "attach takes no representor for an uplink" load attach --drill --host pf0vf1 --uplink pf0vf0
+check "and says whose port it is" grep -q 'pf0vf0 cannot be an uplink: it is the port of a VF' "$LAB_TMP/said"
+refute "nor a physical port for a host's" load attach --drill --host p0 --uplink pf0vf0
+check "and says that" grep -q "p0 cannot be a host port: it is the card's physical port" "$LAB_TMP/said"
+refute "nor a representor for management" load attach --drill --host pf0vf0 --uplink p0 --management pf0vf1
+refute "nothing was attached" test -e "$LAB_PINS"
 check "bwlimit-load attaches to a representor and the uplink" \
 	load attach --drill --fresh-volume --host pf0vf0 --uplink p0
 in_dpu "$LOAD" status | tee "$LAB_TMP/status" | sed 's/^/# /'
@@ -52,6 +59,7 @@ judged() { # words of a line of verify
 }
 check "verify sees a device for every function's port" \
 	judged "every function's devlink port has a device here"
+refute "verify finds no port in another role" judged "cannot be"
 ip_in dpu link set pf0vf1 up
 check "verify fails on a representor that is up and has no programs" \
 	judged "device pf0vf1 is up but neither a port nor named as management"

@@ -20,6 +20,8 @@ struct bwl_netdev {
 /* All of them; free with free(). */
 int bwl_netdev_list(struct bwl_netdev **ret, size_t *ret_n, struct bwl_err *e);
 int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e);
+/* Whatever it is called now. */
+int bwl_netdev_at(uint32_t ifindex, struct bwl_netdev *ret, struct bwl_err *e);
 /*
  * Creates an xfrm interface in collect-metadata mode (kernel 6.1), otherwise, or when *plain, one
  * whose if_id is BWL_TUN_IF_ID; an existing one is kept. *plain tells which it is. An existing
