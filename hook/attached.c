@@ -9,6 +9,7 @@
 #include <bwl/agent.h>
 #include <bwl/bytes.h>
 #include "attached.h"
+#include "attached.h"
 
 #define RECORD ".attached"
 
