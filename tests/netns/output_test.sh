@@ -182,7 +182,7 @@ lose limited "$CTL" revoke d1
 check "a revocation that cannot be kept is no success" [ $rc -eq 1 ]
 check "it says that nothing is kept" eval '[[ $err == *"audit log"* && $err == *journal* ]]'
 check "but it is done" is revoked .state peer show d1
-check "with all this the log is whole" "$CTL" audit verify --key "$LAB_TMP/pub"
+check "with all this the log is whole" eval '"$CTL" audit verify --key "$LAB_TMP/pub" >/dev/null' # which begins with "ok"
 "$CTL" grant d1 rate 20mbit reason 'done' &>/dev/null
 
 # --- what runs on: nobody reads what it prints, and no file can be written

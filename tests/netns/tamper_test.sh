@@ -135,7 +135,7 @@ lab_addr host h0 fd00:7:0::2/64
 lab_addr net s0 "$LAB_VIA6/64"
 ip_in host route add default via 10.7.0.1
 ip_in host -6 route add default via fd00:7:0::1
-check "control: what a host sends arrives, by IPv4 and IPv6" lab_both
+check "control: what a host sends arrives, by IPv4 and IPv6" lab_wait_for 30 lab_both
 ip_in host1 link del h0
 is_gone "a host port whose other end was deleted"
 check "and nothing arrives any more, by IPv4 or IPv6" lab_silent

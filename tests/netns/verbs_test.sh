@@ -33,6 +33,9 @@ conf() { desk_conf "cert = $pki/root.pem" "key = $pki/root.key" "$@"; } # lineâ€
 check "control: a store, three trays and two people" eval \
 	'etcd_up >/dev/null && etcd_auth >/dev/null && desk_people eve && for i in 1 2 3; do etcd_tray tray-$i >/dev/null && tray_net $i && tray_start $i || exit; done'
 for i in 1 2 3; do check "control: tray-$i is connected" await 15 connected "$i"; done
+# Who publishes waits for the trays that the store has a status of.
+seen() { etcdctl_as root get --keys-only "$PREFIX/node/tray-$1/out/status" | grep_all status; }
+for i in 1 2 3; do check "control: tray-$i has been seen" await 30 seen "$i"; done
 conf "root = $desk/root"
 
 note "Publishing"

@@ -57,7 +57,7 @@ check "a peer is" lab_wait_for 30 shows '/api/v1/peer?name=d1' peer show d1
 get /api/v1/status
 check "status says that programs are attached" jq -e '[.ports[].programs[].attached] | all' "$LAB_TMP/got"
 check "and has no id of the kernel's, which are root's" jq -e '[.ports[].programs[] | .prog_id, .link_id, .tag] | all(. == null)' "$LAB_TMP/got"
-check "control: root sees them" sh -c "'$LOAD' --json status | jq -e '[.ports[].programs[].prog_id] | all(. != null)'"
+check "control: root sees them" eval 'in_dpu "$LOAD" --json status | jq -e "[.ports[].programs[].prog_id] | all(. != null)"'
 touch -d '-90 seconds' "/run/bwlimit/${LAB_PINS##*/}.verify"
 old() { gets 200 /api/v1/verify && [[ $(sed -n 's/^Age: \([0-9]*\).*/\1/p' "$LAB_TMP/head") -ge 90 ]]; }
 check "the age of verify is that of its result" lab_wait_for 10 old
