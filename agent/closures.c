@@ -11,6 +11,7 @@
 #include <string.h>
 #include <syslog.h>
 #include <unistd.h>
+#include "hook/attached.h"
 #include "journal/journal.h"
 #include "parts.h"
 #include "thread.h"
@@ -113,11 +114,11 @@ static void step(struct closures *v)
 	if ((v->written && is_same(&now, &v->at)) || atomic_load(&closing))
 		return;
 	/*
-	 * Not during a grant: the grant's record comes first. Where the folder is gone nobody can
-	 * lock it, and nobody grants.
+	 * Not during a grant: the grant's record comes first. Where somebody removed the folder
+	 * nobody can lock it, and nobody grants.
 	 */
 	still = bwl_pins_still(v->pins);
-	if (still < 0 && still != -ENOENT)
+	if (still < 0 && (still != -ENOENT || bwl_pins_end(v->pins, NULL) != BWL_PINS_REMOVED))
 		return;
 	r = bwl_journal_note(v->pins, &e);
 	if (still >= 0)

@@ -26,6 +26,7 @@
 #include "command_places.h"
 #include "line_porter.h"
 #include "line_socket.h"
+#include "bwl/output.h"
 #include "parts.h"
 #include "thread.h"
 
@@ -105,7 +106,7 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 					       : "BWLIMIT_ORDERED_STREAM=" };
 	posix_spawn_file_actions_t f;
 	posix_spawnattr_t attr;
-	sigset_t none;
+	sigset_t none, ignored;
 	int e;
 
 	snprintf(by, sizeof(by), "BWLIMIT_ORDERED_BY=uid %u", r->uid);
@@ -133,7 +134,9 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 	posix_spawn_file_actions_adddup2(&f, r->err, STDERR_FILENO);
 	sigemptyset(&none); /* this thread has some blocked */
 	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	bwl_output_signals(&ignored);
+	posix_spawnattr_setsigdefault(&attr, &ignored);
 	posix_spawnattr_setsigmask(&attr, &none);
 	line_spawn_begin();
 	e = posix_spawn(&r->pid, path, &f, &attr, words, env);

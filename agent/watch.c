@@ -281,13 +281,14 @@ static void say_wrong(void *arg, const char *what, const char *todo)
 {
 	(void)arg;
 	(void)todo;
-	agent_later(LOG_ALERT, "sysctl", "%s; it is set right", what);
+	agent_later(LOG_ALERT, "sysctl", "%s", what);
 }
 
 /* Every second: the kernel tells of few of them. */
 static void look_at_sysctls(struct watch *w)
 {
 	uint64_t now = bwl_now_ns();
+	bool tell;
 	int r;
 
 	if (now - w->sysctl_ns < RULES_NS)
@@ -298,13 +299,17 @@ static void look_at_sysctls(struct watch *w)
 	if (flock(w->lock, LOCK_EX | LOCK_NB))
 		return; /* a tool sets them */
 	if (bwl_pins_are_there(w->pins)) {
-		if (!w->told_ns || now - w->told_ns > REPEAT_NS)
+		/* What can be set right is told each time; a lasting fault once in ten minutes. */
+		tell = !w->told_ns || now - w->told_ns > REPEAT_NS;
+		if (tell)
 			bwl_port_sysctl_look(w->pins, say_wrong, NULL);
 		r = bwl_port_sysctl_repair(w->pins);
-		if (r && !w->told_ns)
-			agent_later(LOG_ALERT, "sysctl", "cannot be repaired: %s; %s", strerror(-r),
-				    "bwlimit-load attach");
-		w->told_ns = r ? now : 0;
+		if (tell && r)
+			agent_later(LOG_ALERT, "sysctl", "cannot be set right: %s; %s",
+				    strerror(-r), "bwlimit-load attach");
+		else if (tell)
+			agent_later(LOG_NOTICE, "sysctl", "set right");
+		w->told_ns = !r ? 0 : tell ? now : w->told_ns;
 	}
 	flock(w->lock, LOCK_UN);
 }

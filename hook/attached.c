@@ -9,7 +9,6 @@
 #include <bwl/agent.h>
 #include <bwl/bytes.h>
 #include "attached.h"
-#include "attached.h"
 
 #define RECORD ".attached"
 

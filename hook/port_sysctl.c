@@ -206,7 +206,7 @@ static void look_at_each(struct look *l, const struct bwl_pins *p)
 
 	look_at(l, ALL, "all");
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
-		if (p->dev[i].ifindex && !bwl_port_device(&p->dev[i], &d, NULL))
+		if (p->dev[i].ifindex && !bwl_netdev_at(p->dev[i].ifindex, &d, NULL))
 			look_at(l, p->dev[i].kind, d.name);
 }
 

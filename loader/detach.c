@@ -92,8 +92,10 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 
 	r = bwl_load_begin(a->dir, false, &l, e);
 	/* `down` may have set the rules. They stay if an attach exists that is only hidden. */
-	if (r == -ENOENT && bwl_hidden_look(a->dir, e) && !strcmp(e->id, "nothing-attached"))
+	if (r == -ENOENT && bwl_hidden_look(a->dir, e) && !strcmp(e->id, "nothing-attached")) {
 		bwl_lock_open(NULL);
+		bwl_attached_forget(a->dir); /* of pins that somebody removed */
+	}
 	if (r)
 		return r;
 	if (bwl_pins_open(a->dir, false, &l.pins, &unread))

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <bwl/clock.h>
+#include <bwl/output.h>
 #include "tool.h"
 
 /* The tool gets its own process group, so that whatever it starts ends with it. */
@@ -16,14 +17,17 @@ static int start(const char *const argv[], int out, pid_t *ret)
 {
 	posix_spawn_file_actions_t f;
 	posix_spawnattr_t attr;
+	sigset_t ignored;
 	int r;
 
+	bwl_output_signals(&ignored);
 	posix_spawn_file_actions_init(&f);
 	posix_spawn_file_actions_addopen(&f, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&f, out, STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&f, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigdefault(&attr, &ignored);
 	posix_spawnattr_setpgroup(&attr, 0);
 	r = posix_spawnp(ret, argv[0], &f, &attr, (char *const *)(uintptr_t)argv, environ);
 	posix_spawnattr_destroy(&attr);

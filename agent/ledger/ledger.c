@@ -115,6 +115,8 @@ static int resize(struct ledger *l, int room)
 	if (!row)
 		return -ENOMEM;
 	l->row = row;
+	if (room < l->room) /* an error below leaves arrays of either size */
+		l->room = room;
 	sum = reallocarray(l->sum, (size_t)room, sizeof(*sum));
 	if (!sum)
 		return -ENOMEM;

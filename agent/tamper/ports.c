@@ -6,6 +6,7 @@
 #include <libmnl/libmnl.h>
 #include <bwl/netdev.h>
 #include <bwl/tables.h>
+#include "hook/attached.h"
 #include "agent.h"
 #include "ports.h"
 
@@ -56,12 +57,13 @@ static void set_down(struct tamper_ports *t, int i)
 		sign(t, i, "was set down, and not by bwlimit");
 }
 
-/* Nothing of bwlimit's removes a port, whatever it did before. */
+/* Nothing of bwlimit's removes a port, whatever it did before; but after a detach it is none. */
 static void gone(struct tamper_ports *t, int i)
 {
 	tamper_port_close(&t->seen[i].sysfs);
 	t->seen[i].ifindex = 0;
-	sign(t, i, "is gone: it was deleted, or moved to another network namespace");
+	if (bwl_pins_end(t->pins, NULL) != BWL_PINS_DETACHED)
+		sign(t, i, "is gone: it was deleted, or moved to another network namespace");
 }
 
 static int seen_at(const struct tamper_ports *t, uint32_t ifindex)

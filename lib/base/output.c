@@ -30,6 +30,13 @@ void bwl_output_begin(const char *program)
 	bwl_log_program(program);
 }
 
+void bwl_output_signals(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGPIPE);
+	sigaddset(ret, SIGXFSZ);
+}
+
 void bwl_output_lost(int error)
 {
 	if (!lost)

@@ -24,7 +24,9 @@ static bool is_remote(const struct bwl_gen *g, const struct bwl_fixed_hop *f)
 
 	memcpy(x.addr, f->addr, sizeof(x.addr));
 	key = bwl_build_own_key(&x);
-	return !bwl_map_get(g->own, &key, &owner) && owner & BWL_OWN_REMOTE;
+	/* Without an owner: IPv4 as a whole (build_port.c). */
+	return !bwl_map_get(g->own, &key, &owner) && owner & BWL_OWN_REMOTE &&
+	       owner & ~BWL_OWN_REMOTE;
 }
 
 static struct bwl_fixed_hop hop_of(const struct bwl_pins *p, const struct bwl_gen *g,

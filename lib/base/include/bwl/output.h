@@ -7,6 +7,7 @@
 #ifndef BWL_OUTPUT_H
 #define BWL_OUTPUT_H
 
+#include <signal.h>
 #include <bwl/err.h>
 
 /*
@@ -15,6 +16,9 @@
  * Also bwl_log_program().
  */
 void bwl_output_begin(const char *program);
+
+/* The signals that a program that is started is to have as usual again. */
+void bwl_output_signals(sigset_t *ret);
 
 /* A write to standard output or error that did not go through stdio failed with that errno. */
 void bwl_output_lost(int error);
