@@ -201,8 +201,8 @@ static void look(struct watch *w)
 {
 	struct bwl_err e = { 0 };
 	enum bwl_pins_end end;
-	bool upgrading = is_upgrading(
-		w); /* it may end, or begin, while the programs are looked at */
+	/* It may end, or begin, while the programs are looked at. */
+	bool upgrading = is_upgrading(w);
 
 	if (!is_wrong(w, &end, &e)) {
 		if (upgrading)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bwl/agent.h>
@@ -107,9 +106,9 @@ int bwl_attached_keep(const char *dir, const struct bwl_attached *a, struct bwl_
 	for (unsigned i = 0; i < a->n; i++)
 		part.len += (size_t)snprintf(text + part.len, sizeof(text) - part.len, "%u %s\n",
 					     a->host[i].ifindex, a->host[i].name);
-	/* As bwlimitd makes it: traversable, but not listable. */
-	if (!mkdir(BWL_RUN_DIR, 0711) && chmod(BWL_RUN_DIR, 0711))
-		return bwl_fail(e, errno, "cannot make %s: %s", BWL_RUN_DIR, strerror(errno));
+	r = bwl_run_dir_make();
+	if (r)
+		return bwl_fail(e, -r, "cannot make %s: %s", BWL_RUN_DIR, strerror(-r));
 	return bwl_bytes_replace(BWL_RUN_DIR, strrchr(at.sun_path, '/') + 1, &part, 1, e);
 }
 

@@ -80,8 +80,7 @@ static int open_memory(const char *dir, int flags)
 
 	if (bwl_agent_address(dir, ".tables", &at, NULL))
 		return -1;
-	/* As bwlimitd makes it: traversable, but not listable. */
-	if (flags & O_CREAT && !mkdir(BWL_RUN_DIR, 0711) && chmod(BWL_RUN_DIR, 0711))
+	if (flags & O_CREAT && bwl_run_dir_make())
 		return -1;
 	return open(at.sun_path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }

@@ -5,7 +5,6 @@
  * their monitoring.
  */
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "bwl/agent.h"
 #include "bwl/cleanup.h"
@@ -20,8 +19,7 @@ void bwl_verify_keep(const char *pin_dir, const json_t *doc)
 
 	if (geteuid() || bwl_agent_address(pin_dir, BWL_VERIFIED, &at, NULL))
 		return;
-	/* As bwlimitd makes it: traversable, but not listable. */
-	if (!mkdir(BWL_RUN_DIR, 0711) && chmod(BWL_RUN_DIR, 0711))
+	if (bwl_run_dir_make())
 		return;
 	text = bwl_must(json_dumps(doc, JSON_COMPACT));
 	bwl_for_readers_put(at.sun_path, text, &e);

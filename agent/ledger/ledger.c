@@ -176,7 +176,7 @@ static int take_row(struct ledger *l, const struct ledger_row *r)
 	return 0;
 }
 
-/* What was dropped since the last commit leaves the memory; the last row takes its place. */
+/* What was dropped since the last commit leaves the memory; the others close up. */
 static void take_drops(struct ledger *l)
 {
 	bool any = false;
@@ -208,7 +208,7 @@ static void take_drops(struct ledger *l)
 	for (i = l->room; i > 64 && i / 4 >= l->n; i /= 2)
 		;
 	if (i < l->room)
-		resize(l, i); /* if there is no memory for less, it stays as it is */
+		resize(l, i); /* an error is no harm: all that there is has room */
 }
 
 static int read_text(sqlite3_stmt *s, int column, char *buf, size_t size)

@@ -13,13 +13,13 @@
 #include <unistd.h>
 #include <bwl/esp.h>
 #include <bwl/nl.h>
+#include <bwl/sysctl.h>
 
 #define CIPHER "rfc4106(gcm(aes))"
 #define KEY_BYTES 20
 #define SPI 0x62776c01U
-#define NO_ENCAP                                                                                   \
-	255 /* no kind of encapsulation: esp_init_state() refuses it, as the last thing            \
-	     */
+/* No kind of encapsulation: esp_init_state() refuses it, as the last thing. */
+#define NO_ENCAP 255
 
 static struct nlmsghdr *request(char *buf, uint16_t type, void **ret_body, size_t n)
 {
@@ -148,8 +148,8 @@ void bwl_esp_ask(int family, struct bwl_esp *ret)
 	case -EAFNOSUPPORT:
 		missing(esp, what, is4 ? "CONFIG_INET_ESP" : "CONFIG_INET6_ESP", ret);
 		break;
-	case -ENOSYS: /* the kernel looks for the cipher before ESP: what blocks ESP is no less so
-		       */
+	/* The kernel looks for the cipher before ESP: what blocks ESP is no less so. */
+	case -ENOSYS:
 	case -ENOENT:
 		if (!blocked(esp, what, ret))
 			missing(cipher, CIPHER, "CONFIG_CRYPTO_GCM and CONFIG_CRYPTO_SEQIV", ret);
@@ -243,17 +243,10 @@ static bool command_line_blocks(const char *root, const char *module, char *wher
 
 static bool nothing_loads(const char *root)
 {
-	char path[256], text[4] = "";
-	FILE *f;
+	char path[256];
 
 	snprintf(path, sizeof(path), "%s/proc/sys/kernel/modules_disabled", root);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	if (!fgets(text, sizeof(text), f))
-		*text = '\0';
-	fclose(f);
-	return *text == '1';
+	return bwl_sysctl_value(path) == 1;
 }
 
 bool bwl_module_is_blocked(const char *root, const char *module, const char *alias, char *where,

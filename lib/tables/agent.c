@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the bwlimitd of a pin directory listens: see bwl/agent.h. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "bwl/agent.h"
 #include "bwl/pins.h"
 
@@ -27,6 +29,11 @@ int bwl_agent_address(const char *pin_dir, const char *ending, struct sockaddr_u
 		if (*s == '/')
 			*s = '-';
 	return 0;
+}
+
+int bwl_run_dir_make(void)
+{
+	return !mkdir(BWL_RUN_DIR, 0711) && chmod(BWL_RUN_DIR, 0711) ? -errno : 0;
 }
 
 bool bwl_agent_is_sealed(int doc)

@@ -52,6 +52,8 @@
 #include <bwl/err.h>
 
 #define BWL_RUN_DIR "/run/bwlimit"
+/* Makes it if it is not there, as bwlimitd does: traversable, but not listable. 0 or -errno. */
+int bwl_run_dir_make(void);
 #define BWL_AGENT_LINE 4096   /* bytes of a request or an answer, with its newline */
 #define BWL_AGENT_STATUS 8192 /* of the answer to `status`: base64 where it is signed */
 #define BWL_AGENT_SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
