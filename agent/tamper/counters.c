@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include <bwl/netdev.h>
+#include "hook/attached.h"
 #include "meter.h"
 #include "parts.h"
 #include "thread.h"
@@ -170,6 +171,11 @@ static void look_at(struct counters *t, unsigned id, const struct bwl_dev *d)
 
 static void look(struct counters *t)
 {
+	/* These maps may be here for another second: without a gate nothing is past it. */
+	if (bwl_pins_end(t->pins, NULL) == BWL_PINS_DETACHED) {
+		memset(t->port, 0, sizeof(t->port));
+		return;
+	}
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &t->pins->dev[i];
 
