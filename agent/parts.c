@@ -174,6 +174,15 @@ const struct agent_part agent_parts[] = {
 		.tick = agent_neighbours_tick,
 	},
 	{
+		.name = "awaited",
+		.event = "awaited",
+		.priority = LOG_WARNING,
+		.without = "absent ports are not told",
+		.start = agent_awaited_start,
+		.tick = agent_awaited_tick,
+		.stop = agent_awaited_stop,
+	},
+	{
 		.name = "pace",
 		.tick = agent_pace_tick,
 	},

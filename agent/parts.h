@@ -132,6 +132,10 @@ agent_part_call agent_kept_stop;
 /* glass.c: an alarm while the glass is broken */
 agent_part_call agent_glass_tick;
 
+/* awaited.c: names the policy's ports that are absent */
+agent_part_start agent_awaited_start;
+agent_part_call agent_awaited_tick, agent_awaited_stop;
+
 /* pace.c: checks whether mode shape can pace */
 agent_part_call agent_pace_tick;
 

@@ -170,7 +170,7 @@ static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char 
 		agent_log(
 			LOG_WARNING, "policy",
 			"volumes that start spent, because their past use is unknown: %u; bwlimit-ctl grant "
-			"NAME volume +V gives each V more",
+			"NAME volume +V once gives each V more",
 			rep.exhausted);
 	return 0;
 }
@@ -605,7 +605,7 @@ void agent_reconcile_tick(struct agent *a, void *part)
 		look_soon(r);
 	/* What a killed writer left, spent volumes and old names; one that is alive does it itself.
 	 */
-	if ((bwl_is_held(a->pins) || bwl_is_renaming(a->pins)) && !bwl_pins_are_busy(a->pins) &&
+	if (bwl_is_unsettled(a->pins) && !bwl_pins_are_busy(a->pins) &&
 	    bwl_settle_held(a->pin_dir, &e))
 		tell_err(r, LOG_ERR, &e);
 }

@@ -229,19 +229,19 @@ static void as_text(const struct approval *a, const struct bwl_widened *w, FILE 
 {
 	char size[BWL_UNIT_BUF], before[BWL_UNIT_BUF], after[BWL_UNIT_BUF];
 
-	fprintf(f, "%s %s, version %llu, for %s\n", bwl_signed_word(a->doc.type), a->doc.terms.name,
+	bwl_put(f, "%s %s, version %llu, for %s\n", bwl_signed_word(a->doc.type), a->doc.terms.name,
 		(unsigned long long)a->doc.terms.version, a->doc.audience);
 	terms_text(a, f);
 	if (!w->n)
 		fputs("widens nothing: one person suffices\n", f);
 	else
-		fprintf(f, "WIDENS, in %zu place%s:\n", w->n, BWL_S(w->n));
+		bwl_put(f, "WIDENS, in %zu place%s:\n", w->n, BWL_S(w->n));
 	for (size_t i = 0; i < w->n && i < BWL_WIDENINGS_KEPT; i++) {
 		char text[BWL_WIDENING_TEXT];
 
-		fprintf(f, "  + %s\n", bwl_widening_text(&w->item[i], text));
+		bwl_put(f, "  + %s\n", bwl_widening_text(&w->item[i], text));
 	}
-	fprintf(f, "%s leave in at least %s; before, %s\n", bwl_human_size((double)a->bytes, size),
+	bwl_put(f, "%s leave in at least %s; before, %s\n", bwl_human_size((double)a->bytes, size),
 		bwl_human_time(least_s(a, a->to), after),
 		bwl_human_time(least_s(a, a->from), before));
 }

@@ -210,6 +210,10 @@ static int word_volume(struct ctl *c, int argc, char **argv, int *i, unsigned in
 	if (w->add_volume && w->lim.window_ns)
 		return ctl_usage(c, "volume '+%.64s': give only how much more, without a window",
 				 v);
+	w->once = *i + 1 < argc && !strcmp(argv[*i + 1], "once");
+	if (w->once && !w->add_volume)
+		return ctl_usage(c, "'once' goes with more of a volume: volume +%.64s once", v);
+	*i += w->once;
 	return 0;
 }
 
@@ -296,6 +300,8 @@ static int word_value(struct ctl *c, unsigned int bit, int argc, char **argv, in
 		w->accept.present = true;
 		return word_rate(c, v, &w->accept.rate_bps);
 	case CTL_W_FOR:
+		if (!strcmp(v, "ever"))
+			return 0;
 		if (bwl_parse_time(v, &w->for_ns, e))
 			return CTL_USAGE;
 		return w->for_ns
@@ -342,7 +348,7 @@ char *ctl_join(int argc, char **argv, char *buf, size_t size)
 }
 
 /* `reason` takes the rest of the line. */
-static int word_reason(struct ctl *c, int argc, char **argv, struct ctl_words *w)
+static int word_reason(struct ctl *c, int argc, char **argv, char ret[static CTL_REASON])
 {
 	size_t n = 0;
 
@@ -354,13 +360,83 @@ static int word_reason(struct ctl *c, int argc, char **argv, struct ctl_words *w
 				argv[i]);
 		n += strlen(argv[i]) + (i ? 1 : 0);
 	}
-	if (n >= sizeof(w->reason))
-		return ctl_usage(c, "the reason is longer than %zu characters",
-				 sizeof(w->reason) - 1);
-	ctl_join(argc, argv, w->reason, sizeof(w->reason));
-	if (strspn(w->reason, " \t\r\n") == n)
+	if (n >= CTL_REASON)
+		return ctl_usage(c, "the reason is longer than %d characters", CTL_REASON - 1);
+	ctl_join(argc, argv, ret, CTL_REASON);
+	if (strspn(ret, " \t\r\n") == n)
 		return ctl_usage(c, "the reason is empty: the audit log needs one");
 	return 0;
+}
+
+/* In fewer bytes than CTL_REASON, and in whole characters; json takes no others. */
+static void fit_reason(char ret[static CTL_REASON], size_t whole)
+{
+	size_t n = strlen(ret);
+	json_t *text;
+
+	if (whole > n) {
+		while (n && (ret[n - 1] & 0xc0) == 0x80)
+			n--;
+		if (n && ret[n - 1] & 0x80)
+			n--;
+		ret[n] = '\0';
+		bwl_warn("the reason is longer than %d bytes: the rest is left out",
+			 CTL_REASON - 1);
+	}
+	text = json_string(ret);
+	for (char *at = ret; !text && *at; at++)
+		if (*at & 0x80)
+			*at = '?';
+	json_decref(text);
+	if (ret[strspn(ret, " \t\r\n")])
+		return;
+	*ret = '\0';
+	bwl_warn("the reason is empty: none is recorded");
+}
+
+void ctl_fit_reason(const char *text, char ret[static CTL_REASON])
+{
+	fit_reason(ret, (size_t)snprintf(ret, CTL_REASON, "%s", text));
+}
+
+static const struct ctl_opt *known_option(const struct ctl_opt *opts, const char *arg)
+{
+	size_t len = strcspn(arg, "=");
+
+	for (; opts && opts->name; opts++)
+		if (strlen(opts->name) == len && !strncmp(opts->name, arg, len))
+			return opts;
+	return NULL;
+}
+
+void ctl_reason(const struct ctl_opt *opts, int first, int *argc, char **argv,
+		char ret[static CTL_REASON])
+{
+	int at = first, out;
+	size_t n = 0;
+
+	*ret = '\0';
+	while (at < *argc && strcmp(argv[at], "reason"))
+		at++;
+	if (at >= *argc)
+		return;
+	out = at;
+	for (int i = at + 1; i < *argc; i++) {
+		const struct ctl_opt *o = known_option(opts, argv[i]);
+		size_t had = n < CTL_REASON ? n : CTL_REASON - 1;
+
+		if (o) {
+			argv[out++] = argv[i];
+			if (!o->flag && !strchr(argv[i], '=') && i + 1 < *argc)
+				argv[out++] = argv[++i];
+			continue;
+		}
+		if (!strncmp(argv[i], "--", 2) && argv[i][2])
+			bwl_warn("'%.64s' after 'reason' is a part of the reason", argv[i]);
+		n += (size_t)snprintf(ret + had, CTL_REASON - had, "%s%s", n ? " " : "", argv[i]);
+	}
+	*argc = out;
+	fit_reason(ret, n);
 }
 
 int ctl_words(struct ctl *c, int argc, char **argv, unsigned int allowed, struct ctl_words *w)
@@ -384,7 +460,7 @@ int ctl_words(struct ctl *c, int argc, char **argv, unsigned int allowed, struct
 			return ctl_usage(c, "'%s' needs a value", argv[i]);
 		i++;
 		if (words[k].bit == CTL_W_REASON) {
-			r = word_reason(c, argc - i, argv + i, w);
+			r = word_reason(c, argc - i, argv + i, w->reason);
 			if (r)
 				return r;
 			break;

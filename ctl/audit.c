@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `audit`: the log of changes, for readers who need not trust this machine. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "audit/verify.h"
 #include "audit_args.h"
 #include "bwl/cleanup.h"
+#include "bwl/text.h"
 
 #define OLD_MAX 1024 /* old checkpoints on one command line */
 
@@ -45,7 +45,7 @@ static int audit_init(struct ctl *c, int argc, char **argv)
 		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s}", "version", BWL_JSON_VERSION, "kind",
 					"audit-init", "dir", dir, "public_key", key));
 	else
-		printf("%s\n", key);
+		bwl_put(stdout, "%s\n", key);
 	return 0;
 }
 
@@ -80,8 +80,8 @@ static void show_problem(const struct bwl_audit_problem *p, void *arg)
 	json_t *a = arg, *o;
 
 	if (!a) {
-		printf("BAD  %s byte %llu: %s: %s\n", *p->file ? p->file : "-",
-		       (unsigned long long)p->offset, bwl_audit_fault_name(p->fault), p->text);
+		bwl_put(stdout, "BAD  %s byte %llu: %s: %s\n", *p->file ? p->file : "-",
+			(unsigned long long)p->offset, bwl_audit_fault_name(p->fault), p->text);
 		return;
 	}
 	o = json_pack("{s:s,s:s,s:s}", "fault", bwl_audit_fault_name(p->fault), "file", p->file,
@@ -118,22 +118,24 @@ static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t 
 		bwl_doc_print(o);
 		return;
 	}
-	printf("%s  %llu record%s, %llu checkpoint%s, compared with %zu old one%s\n",
-	       v->problems ? "BAD" : "ok ", (unsigned long long)v->records, BWL_S(v->records),
-	       (unsigned long long)v->checkpoints, BWL_S(v->checkpoints), nold, BWL_S(nold));
+	bwl_put(stdout, "%s  %llu record%s, %llu checkpoint%s, compared with %zu old one%s\n",
+		v->problems ? "BAD" : "ok ", (unsigned long long)v->records, BWL_S(v->records),
+		(unsigned long long)v->checkpoints, BWL_S(v->checkpoints), nold, BWL_S(nold));
 	if (v->first)
-		printf("     it begins at record %llu, under a signed checkpoint; %s\n",
-		       (unsigned long long)v->first,
-		       v->removed >= v->first ? "what was before was pruned, as a record says"
-					      : "no record says where those before are");
+		bwl_put(stdout, "     it begins at record %llu, under a signed checkpoint; %s\n",
+			(unsigned long long)v->first,
+			v->removed >= v->first ? "what was before was pruned, as a record says"
+					       : "no record says where those before are");
 	if (v->hashed)
-		printf("     of %llu record%s only the hashes are here; %llu of them were pruned\n",
-		       (unsigned long long)v->hashed, BWL_S(v->hashed),
-		       (unsigned long long)v->pruned);
+		bwl_put(stdout,
+			"     of %llu record%s only the hashes are here; %llu of them were pruned\n",
+			(unsigned long long)v->hashed, BWL_S(v->hashed),
+			(unsigned long long)v->pruned);
 	if (v->unsigned_records || v->torn_bytes)
-		printf("     a crash left %llu record%s unsigned and %llu byte%s incomplete; the next record repairs it\n",
-		       (unsigned long long)v->unsigned_records, BWL_S(v->unsigned_records),
-		       (unsigned long long)v->torn_bytes, BWL_S(v->torn_bytes));
+		bwl_put(stdout,
+			"     a crash left %llu record%s unsigned and %llu byte%s incomplete; the next record repairs it\n",
+			(unsigned long long)v->unsigned_records, BWL_S(v->unsigned_records),
+			(unsigned long long)v->torn_bytes, BWL_S(v->torn_bytes));
 }
 
 /* A proof file: "old SIZE", hashes, an empty line, the new checkpoint. Needs no log. */
@@ -175,9 +177,10 @@ static int check_proof(struct ctl *c, const struct bwl_note_key *k, const char *
 					(json_int_t)old->size, "record_count",
 					(json_int_t)now.size));
 	else
-		printf("ok   the log of %llu record%s begins with the %llu of the old checkpoint\n",
-		       (unsigned long long)now.size, BWL_S(now.size),
-		       (unsigned long long)old->size);
+		bwl_put(stdout,
+			"ok   the log of %llu record%s begins with the %llu of the old checkpoint\n",
+			(unsigned long long)now.size, BWL_S(now.size),
+			(unsigned long long)old->size);
 	return 0;
 }
 
@@ -285,7 +288,9 @@ static int audit_checkpoint(struct ctl *c, int argc, char **argv)
 		json_object_set_new(o, "record_count", bwl_json_u64(now.size));
 		bwl_doc_print(o);
 	} else {
-		printf("%s%s", from ? "\n" : "", note);
+		if (from)
+			puts("");
+		fputs(note, stdout); /* as it is signed */
 	}
 	json_decref(a);
 	return 0;
@@ -315,7 +320,8 @@ static int show_item(const struct bwl_audit_item *i, void *arg)
 	if (i->kind != BWL_AUDIT_RECORD || strcmp(text_of(i->json, "time"), s->since) < 0)
 		return 0;
 	if (s->c->json) {
-		printf("%.*s\n", (int)i->len, i->line);
+		fwrite(i->line, 1, i->len, stdout);
+		putchar('\n');
 		return 0;
 	}
 	by = json_object_get(i->json, "by");
@@ -326,9 +332,7 @@ static int show_item(const struct bwl_audit_item *i, void *arg)
 		return -ENOMEM;
 	}
 	/* records are printed before they are verified */
-	for (char *at = line; *at; at++)
-		if (!isprint((unsigned char)*at))
-			*at = '?';
+	bwl_text_plain(line, BWL_ASCII);
 	bwl_say(30, "%s", line);
 	return 0;
 }

@@ -102,8 +102,8 @@ static int audit_ack(struct ctl *c, int argc, char **argv)
 		json_object_set_new(o, "sign_count", bwl_json_u64(signs));
 		bwl_doc_print(o);
 	} else if (signs) {
-		printf("acknowledged: %llu sign%s of tampering, up to record %llu\n",
-		       (unsigned long long)signs, BWL_S(signs), (unsigned long long)record);
+		bwl_put(stdout, "acknowledged: %llu sign%s of tampering, up to record %llu\n",
+			(unsigned long long)signs, BWL_S(signs), (unsigned long long)record);
 	} else {
 		printf("record %llu was acknowledged before; nothing was recorded\n",
 		       (unsigned long long)record);

@@ -127,9 +127,10 @@ static void show_checked(const struct ctl *c, const struct bwl_tlog_proof *p,
 	json_t *o;
 
 	if (!c->json) {
-		printf("ok   this is record %llu of the log %s, in its tree of %llu record%s",
-		       (unsigned long long)p->index, at->origin, (unsigned long long)at->size,
-		       BWL_S(at->size));
+		bwl_put(stdout,
+			"ok   this is record %llu of the log %s, in its tree of %llu record%s",
+			(unsigned long long)p->index, at->origin, (unsigned long long)at->size,
+			BWL_S(at->size));
 		if (w->n)
 			printf("; %u of %zu known witnesses cosigned it", have, w->n);
 		putchar('\n');

@@ -19,15 +19,17 @@ static void show_tiles(const struct ctl *c, const struct bwl_audit_tiles *t, con
 		bwl_doc_print(o);
 		return;
 	}
-	printf("%llu record%s, %llu new; %llu file%s written\n", (unsigned long long)t->c.size,
-	       BWL_S(t->c.size), (unsigned long long)(t->c.size - t->was),
-	       (unsigned long long)t->written, BWL_S(t->written));
+	bwl_put(stdout, "%llu record%s, %llu new; %llu file%s written\n",
+		(unsigned long long)t->c.size, BWL_S(t->c.size),
+		(unsigned long long)(t->c.size - t->was), (unsigned long long)t->written,
+		BWL_S(t->written));
 	if (t->least)
-		printf("minimum index %llu: %llu bundle%s of records before it %s missing, because records "
-		       "in %s were pruned\n",
-		       (unsigned long long)t->least, (unsigned long long)t->lacking,
-		       BWL_S(t->lacking), t->lacking == 1 ? "is" : "are",
-		       t->lacking == 1 ? "it" : "them");
+		bwl_put(stdout,
+			"minimum index %llu: %llu bundle%s of records before it %s missing, because records "
+			"in %s were pruned\n",
+			(unsigned long long)t->least, (unsigned long long)t->lacking,
+			BWL_S(t->lacking), t->lacking == 1 ? "is" : "are",
+			t->lacking == 1 ? "it" : "them");
 }
 
 static int audit_tiles(struct ctl *c, int argc, char **argv)

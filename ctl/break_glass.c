@@ -29,8 +29,9 @@ static void show(struct ctl *c, const char *file, const struct bwl_glass *g,
 	json_object_set_new(o, "ends_in_s", bwl_json_span(g->for_ns));
 	ctl_print_report(c, rep, o);
 	if (!c->json)
-		printf("  ends by itself in %s; before that: bwlimit-ctl policy rollback\n",
-		       bwl_human_time((double)g->for_ns / 1e9, t));
+		bwl_put(stdout,
+			"  ends by itself in %s; before that: bwlimit-ctl policy rollback\n",
+			bwl_human_time((double)g->for_ns / 1e9, t));
 }
 
 static int put_in_force(struct ctl *c, const char *file, const struct bwl_memory *m,

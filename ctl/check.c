@@ -13,8 +13,13 @@
 /* Without characters that end the text for Nagios, or the line. */
 static void put_text(const char *s)
 {
-	for (; *s; s++)
-		putchar(*s == '|' ? '/' : (unsigned char)*s < ' ' ? ' ' : *s);
+	for (size_t n; *s; s += n) {
+		n = strcspn(s, "|\n");
+		if (n)
+			bwl_put(stdout, "%.*s", (int)n, s);
+		else
+			putchar(s[n++] == '|' ? '/' : ' ');
+	}
 }
 
 static void put_findings(const struct check *k)
@@ -35,18 +40,19 @@ static void put_findings(const struct check *k)
 			lead = "; ";
 		}
 	if (k->worst == CHECK_OK)
-		printf(": %s, %u peer%s, %u check%s",
-		       k->v->has_gen ? k->v->gen.base->node_name : "", k->peers, BWL_S(k->peers),
-		       k->n, BWL_S(k->n));
+		bwl_put(stdout, ": %s, %u peer%s, %u check%s",
+			k->v->has_gen ? k->v->gen.base->node_name : "", k->peers, BWL_S(k->peers),
+			k->n, BWL_S(k->n));
 }
 
 /* NAME=VALUE[UNIT];WARNING;CRITICAL, as in Nagios' plugins; U: unknown. */
 static void put_number(const char *name, double value, const char *unit, const char *ranges)
 {
 	if (value < 0)
-		printf(" %s=U", name);
+		bwl_put(stdout, " %s=U", name);
 	else
-		printf(" %s=%.*f%s%s", name, value == floor(value) ? 0 : 1, value, unit, ranges);
+		bwl_put(stdout, " %s=%.*f%s%s", name, value == floor(value) ? 0 : 1, value, unit,
+			ranges);
 }
 
 static void put_numbers(const struct check *k)

@@ -227,7 +227,7 @@ void check_volumes(struct check *k)
 			  x.most >= (double)k->at.volume_critical  ? CHECK_CRITICAL
 			  : x.most >= (double)k->at.volume_warning ? CHECK_WARNING
 								   : CHECK_OK,
-			  "bwlimit-ctl usage; bwlimit-ctl grant NAME volume +V reason TEXT",
+			  "bwlimit-ctl usage; bwlimit-ctl grant NAME volume +V once reason TEXT",
 			  "%.0f %% of the volume of %s is used", x.most, x.whose);
 	if (x.why_held)
 		check_say(k, "ledger", CHECK_WARNING, "bwlimit-ctl usage; journalctl -u bwlimitd",

@@ -113,20 +113,31 @@ enum ctl_word {
 	CTL_W_MORE = 1 << 16, /* accepted: `volume +1gb` */
 	CTL_W_LIMIT = CTL_W_RATE | CTL_W_BURST | CTL_W_VOLUME,
 };
+#define CTL_REASON 256
 struct ctl_words {
 	unsigned int seen; /* enum ctl_word */
 	struct bwl_lim lim;
-	bool add_volume;
-	uint64_t for_ns, burst_ns;
+	bool add_volume, once;     /* `volume +V`, `volume +V once` */
+	uint64_t for_ns, burst_ns; /* for_ns 0, and CTL_W_FOR seen: for ever */
 	uint8_t mode, mark_pct, path;
 	struct bwl_lim accept;
 	bool accept_none;
 	const char *zone, *from, *uplink, *ipsec;
 	uint8_t via4[4], via6[16];
-	char reason[256];
+	char reason[CTL_REASON];
 };
 /* "rate 1gbit burst 64kb …": any of `allowed`, each once. */
 int ctl_words(struct ctl *c, int argc, char **argv, unsigned int allowed, struct ctl_words *w);
+
+/*
+ * For commands that take names and options, most of which close: cuts `reason TEXT…`, which takes
+ * the rest of the line but for options of `opts` (NULL: none), off argv, before options are read.
+ * first: from where on it is that word. ret: empty if there is none. Nothing fails for its reason:
+ * what is too long is cut, with a warning.
+ */
+void ctl_reason(const struct ctl_opt *opts, int first, int *argc, char **argv,
+		char ret[static CTL_REASON]);
+void ctl_fit_reason(const char *text, char ret[static CTL_REASON]); /* the same, of one text */
 
 /* Everything except the expiry and the authorisation. */
 void ctl_change_from_words(const struct ctl_words *w, struct bwl_change *ch);

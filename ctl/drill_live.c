@@ -553,14 +553,15 @@ static int verify(struct ctl *c, int argc, char **argv)
 	if (c->json)
 		bwl_doc_print(json_incref(doc));
 	else
-		printf("signed by %s: drill at host port %s of %s, %s to %s: %lld held, %lld failed, %lld skipped\n",
-		       k.name, json_string_value(json_object_get(o, "port")) ?: "?",
-		       json_string_value(json_object_get(o, "node")) ?: "?",
-		       json_string_value(json_object_get(o, "begun_at")) ?: "?",
-		       json_string_value(json_object_get(o, "ended_at")) ?: "?",
-		       (long long)json_integer_value(json_object_get(o, "held_count")),
-		       (long long)json_integer_value(json_object_get(o, "failed_count")),
-		       (long long)json_integer_value(json_object_get(o, "skipped_count")));
+		bwl_put(stdout,
+			"signed by %s: drill at host port %s of %s, %s to %s: %lld held, %lld failed, %lld skipped\n",
+			k.name, json_string_value(json_object_get(o, "port")) ?: "?",
+			json_string_value(json_object_get(o, "node")) ?: "?",
+			json_string_value(json_object_get(o, "begun_at")) ?: "?",
+			json_string_value(json_object_get(o, "ended_at")) ?: "?",
+			(long long)json_integer_value(json_object_get(o, "held_count")),
+			(long long)json_integer_value(json_object_get(o, "failed_count")),
+			(long long)json_integer_value(json_object_get(o, "skipped_count")));
 	json_decref(doc);
 	json_decref(o);
 	return good ? 0 : CTL_EXIT + 1;

@@ -96,11 +96,12 @@ static void show(const struct ctl *c, const struct enrolment *x, const char *by)
 	if (c->json)
 		bwl_doc_print(o);
 	else if (tray)
-		printf("enrolled: tray %s of fleet %s; from now on only signed documents can widen anything\n",
-		       tray, root.fleet);
+		bwl_put(stdout,
+			"enrolled: tray %s of fleet %s; from now on only signed documents can widen anything\n",
+			tray, root.fleet);
 	else
-		printf("the root is version %llu now, SHA-256 %s\n",
-		       (unsigned long long)root.terms.version, hex);
+		bwl_put(stdout, "the root is version %llu now, SHA-256 %s\n",
+			(unsigned long long)root.terms.version, hex);
 	if (!c->json)
 		json_decref(o);
 	bwl_signed_free(&root);

@@ -157,8 +157,8 @@ static int evidence_export(struct ctl *c, int argc, char **argv)
 		return r;
 	bwl_audit("evidence export: %zu interval%s", x.written, BWL_S(x.written));
 	if (!c->json) {
-		printf("%zu interval%s in %s%s\n", x.written, BWL_S(x.written), argv[0],
-		       x.gone ? "; others cannot be shown, see above" : "");
+		bwl_put(stdout, "%zu interval%s in %s%s\n", x.written, BWL_S(x.written), argv[0],
+			x.gone ? "; others cannot be shown, see above" : "");
 		return 0;
 	}
 	doc = bwl_doc("evidence-export");

@@ -146,7 +146,7 @@ static int write_opening(struct ctl *c, const char *path, json_t *all, const cha
 		json_object_set_new(said, "interval_count", bwl_json_u64(n));
 		bwl_doc_print(said);
 	} else {
-		printf("%zu interval%s in %s\n", n, BWL_S(n), path);
+		bwl_put(stdout, "%zu interval%s in %s\n", n, BWL_S(n), path);
 	}
 	return 0;
 }

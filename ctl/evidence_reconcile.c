@@ -114,18 +114,18 @@ static int say(struct ctl *c, const struct side *from, const struct side *to, ui
 		json_object_set_new(o, "skip_count", bwl_json_u64(from->skips + to->skips));
 		bwl_doc_print(o);
 	} else {
-		printf("sent      %20llu bytes to %s, %s to %s\n", (unsigned long long)sent,
-		       from->peer, from->begin, from->end);
-		printf("arrived   %20llu bytes from %s, %s to %s\n", (unsigned long long)arrived,
-		       to->peer, to->begin, to->end);
+		bwl_put(stdout, "sent      %20llu bytes to %s, %s to %s\n",
+			(unsigned long long)sent, from->peer, from->begin, from->end);
+		bwl_put(stdout, "arrived   %20llu bytes from %s, %s to %s\n",
+			(unsigned long long)arrived, to->peer, to->begin, to->end);
 		printf("refused   %20llu bytes, on arrival (accept)\n",
 		       (unsigned long long)refused);
 		printf("lost      %20llu bytes to the named causes\n", (unsigned long long)causes);
 		if (more)
 			puts("BAD  more arrived than was sent: one of the two is false, or the times differ");
 		else
-			printf("%s  %llu bytes are unexplained\n", left ? "note" : "ok ",
-			       (unsigned long long)left);
+			bwl_put(stdout, "%s  %llu bytes are unexplained\n", left ? "note" : "ok ",
+				(unsigned long long)left);
 		if (from->unbalanced || to->unbalanced || from->gaps || to->gaps)
 			puts("note some intervals report that they do not balance, or that something is missing");
 		if (from->skips || to->skips)

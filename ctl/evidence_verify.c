@@ -47,7 +47,7 @@ static void problem(struct verify *v, const char *text)
 		return;
 	json_array_append_new(v->problems, json_string(text) ?: json_string("(not UTF-8)"));
 	if (!v->c->json)
-		printf("BAD  %s\n", text);
+		bwl_put(stdout, "BAD  %s\n", text);
 }
 
 static void on_chain(bool bad, const char *text, void *arg)
@@ -57,7 +57,7 @@ static void on_chain(bool bad, const char *text, void *arg)
 	if (bad)
 		problem(v, text);
 	else if (!v->c->json && v->nnotes++ < MOST_PROBLEMS)
-		printf("note %s\n", text);
+		bwl_put(stdout, "note %s\n", text);
 }
 
 /* Must be one of those from `from` on; if there are none, it becomes the first. */
@@ -183,8 +183,9 @@ static void on_record(const struct ev_shown *s, void *arg)
 						s->before.v[EV_BYTES] +
 							s->record->sum.v[EV_BYTES] };
 	if (!v->c->json)
-		printf("     interval %llu: %.*s\n", (unsigned long long)s->entry->id.sequence,
-		       (int)s->record->len, s->record->line);
+		bwl_put(stdout, "     interval %llu: %.*s\n",
+			(unsigned long long)s->entry->id.sequence, (int)s->record->len,
+			s->record->line);
 }
 
 /* If there is a folder, what is shown must be from it: the log may have been rewritten since. */
@@ -346,23 +347,25 @@ static void say_range(struct verify *v)
 
 	if (!x->begun)
 		return;
-	printf("     intervals %llu to %llu, %s to %s: records %llu to %llu of the log, proved by its checkpoint%s of %llu record%s\n",
-	       (unsigned long long)x->first.id.sequence, (unsigned long long)x->last.id.sequence,
-	       *x->first.id.begin ? x->first.id.begin : "?", *x->last.id.end ? x->last.id.end : "?",
-	       (unsigned long long)v->first_n, (unsigned long long)v->last_n,
-	       v->ncheckpoints > 1 ? "s, the last one" : "",
-	       (unsigned long long)v->checkpoint[v->ncheckpoints - 1].size,
-	       BWL_S(v->checkpoint[v->ncheckpoints - 1].size));
+	bwl_put(stdout,
+		"     intervals %llu to %llu, %s to %s: records %llu to %llu of the log, proved by its checkpoint%s of %llu record%s\n",
+		(unsigned long long)x->first.id.sequence, (unsigned long long)x->last.id.sequence,
+		*x->first.id.begin ? x->first.id.begin : "?",
+		*x->last.id.end ? x->last.id.end : "?", (unsigned long long)v->first_n,
+		(unsigned long long)v->last_n, v->ncheckpoints > 1 ? "s, the last one" : "",
+		(unsigned long long)v->checkpoint[v->ncheckpoints - 1].size,
+		BWL_S(v->checkpoint[v->ncheckpoints - 1].size));
 	if (v->repeated)
-		printf("     %llu entr%s more than one of the folders\n",
-		       (unsigned long long)v->repeated,
-		       v->repeated == 1 ? "y is in" : "ies are in");
-	printf("     %llu boot%s, %llu day%s, clock set %llu time%s; traffic without a peer in %llu interval%s (%llu byte%s passed), unknown in %llu\n",
-	       (unsigned long long)x->boots, BWL_S(x->boots), (unsigned long long)x->epochs + 1,
-	       BWL_S(x->epochs + 1), (unsigned long long)x->clock_steps, BWL_S(x->clock_steps),
-	       (unsigned long long)x->other_seen, BWL_S(x->other_seen),
-	       (unsigned long long)x->other.v[EV_BYTES], BWL_S(x->other.v[EV_BYTES]),
-	       (unsigned long long)x->other_unknown);
+		bwl_put(stdout, "     %llu entr%s more than one of the folders\n",
+			(unsigned long long)v->repeated,
+			v->repeated == 1 ? "y is in" : "ies are in");
+	bwl_put(stdout,
+		"     %llu boot%s, %llu day%s, clock set %llu time%s; traffic without a peer in %llu interval%s (%llu byte%s passed), unknown in %llu\n",
+		(unsigned long long)x->boots, BWL_S(x->boots), (unsigned long long)x->epochs + 1,
+		BWL_S(x->epochs + 1), (unsigned long long)x->clock_steps, BWL_S(x->clock_steps),
+		(unsigned long long)x->other_seen, BWL_S(x->other_seen),
+		(unsigned long long)x->other.v[EV_BYTES], BWL_S(x->other.v[EV_BYTES]),
+		(unsigned long long)x->other_unknown);
 	printf("     during a boot %llu counters were first seen above zero, and %llu were no longer followed\n",
 	       (unsigned long long)x->appeared, (unsigned long long)x->forgotten);
 }
@@ -409,24 +412,28 @@ static void say(struct verify *v)
 	json_t *o;
 
 	if (!v->c->json) {
-		printf("%s  %llu interval%s, %llu byte%s passed by records; %llu not balanced, %llu with something missing before, %llu without flows\n",
-		       v->nproblems ? "BAD" : "ok ", (unsigned long long)x->intervals,
-		       BWL_S(x->intervals), (unsigned long long)v->passed.v[EV_BYTES],
-		       BWL_S(v->passed.v[EV_BYTES]), (unsigned long long)x->unbalanced,
-		       (unsigned long long)x->gaps, (unsigned long long)x->thinned);
-		printf("     %llu time%s a peer does not balance, for a reason that it gives\n",
-		       (unsigned long long)x->unbalanced_peers, BWL_S(x->unbalanced_peers));
-		printf("     %llu counter%s followed from one interval to the next; pseudonyms changed %llu time%s\n",
-		       (unsigned long long)x->counters, BWL_S(x->counters),
-		       (unsigned long long)x->epochs, BWL_S(x->epochs));
+		bwl_put(stdout,
+			"%s  %llu interval%s, %llu byte%s passed by records; %llu not balanced, %llu with something missing before, %llu without flows\n",
+			v->nproblems ? "BAD" : "ok ", (unsigned long long)x->intervals,
+			BWL_S(x->intervals), (unsigned long long)v->passed.v[EV_BYTES],
+			BWL_S(v->passed.v[EV_BYTES]), (unsigned long long)x->unbalanced,
+			(unsigned long long)x->gaps, (unsigned long long)x->thinned);
+		bwl_put(stdout,
+			"     %llu time%s a peer does not balance, for a reason that it gives\n",
+			(unsigned long long)x->unbalanced_peers, BWL_S(x->unbalanced_peers));
+		bwl_put(stdout,
+			"     %llu counter%s followed from one interval to the next; pseudonyms changed %llu time%s\n",
+			(unsigned long long)x->counters, BWL_S(x->counters),
+			(unsigned long long)x->epochs, BWL_S(x->epochs));
 		say_range(v);
-		printf("     shown: %llu interval%s (%llu with all slots), %llu peer%s (%llu with all records), %llu record%s; %llu draw%s, %llu of them not shown\n",
-		       (unsigned long long)v->opened_intervals, BWL_S(v->opened_intervals),
-		       (unsigned long long)v->whole_intervals, (unsigned long long)v->opened_peers,
-		       BWL_S(v->opened_peers), (unsigned long long)v->whole_peers,
-		       (unsigned long long)v->opened_records, BWL_S(v->opened_records),
-		       (unsigned long long)v->draws, BWL_S(v->draws),
-		       (unsigned long long)v->missed);
+		bwl_put(stdout,
+			"     shown: %llu interval%s (%llu with all slots), %llu peer%s (%llu with all records), %llu record%s; %llu draw%s, %llu of them not shown\n",
+			(unsigned long long)v->opened_intervals, BWL_S(v->opened_intervals),
+			(unsigned long long)v->whole_intervals, (unsigned long long)v->opened_peers,
+			BWL_S(v->opened_peers), (unsigned long long)v->whole_peers,
+			(unsigned long long)v->opened_records, BWL_S(v->opened_records),
+			(unsigned long long)v->draws, BWL_S(v->draws),
+			(unsigned long long)v->missed);
 		return;
 	}
 	o = bwl_doc("evidence-verify");

@@ -187,20 +187,23 @@ static void print_human(const struct bwl_exfil_args *a, const struct bwl_exfil_r
 	char size[BWL_UNIT_BUF], text[BWL_UNIT_BUF];
 
 	bwl_human_size((double)a->size, size);
-	printf("%s", size);
+	bwl_put(stdout, "%s", size);
 	if (a->compression > 1)
 		printf(", compressed %g times,", a->compression);
-	printf(" through %llu tray%s: %s%s\n\n", (unsigned long long)a->trays, BWL_S(a->trays),
-	       isinf(x->seconds) ? "" : "at least ", bwl_human_time(x->seconds, text));
-	printf("  binds      %s\n", *x->binding ? x->binding : "-");
-	printf("  long run   %s a tray\n", bwl_human_rate(x->rate_bps, text));
-	printf("  at once    %s a tray\n", bwl_human_size(x->at_once, text));
+	bwl_put(stdout, " through %llu tray%s: %s%s\n", (unsigned long long)a->trays,
+		BWL_S(a->trays), isinf(x->seconds) ? "" : "at least ",
+		bwl_human_time(x->seconds, text));
+	puts("");
+	bwl_put(stdout, "  binds      %s\n", *x->binding ? x->binding : "-");
+	bwl_put(stdout, "  long run   %s a tray\n", bwl_human_rate(x->rate_bps, text));
+	bwl_put(stdout, "  at once    %s a tray\n", bwl_human_size(x->at_once, text));
 	printf("  exits      %zu, and %zu contained that are not counted\n", x->exits,
 	       x->contained);
 	if (a->records.present)
-		printf("  records    %s per %s, of flows, by bwlimit-export\n",
-		       bwl_format_size(a->records.volume, size),
-		       a->records.window_ns ? bwl_format_time(a->records.window_ns, text) : "ever");
+		bwl_put(stdout, "  records    %s per %s, of flows, by bwlimit-export\n",
+			bwl_format_size(a->records.volume, size),
+			a->records.window_ns ? bwl_format_time(a->records.window_ns, text)
+					     : "ever");
 }
 
 static int exfil(struct ctl *c, int argc, char **argv)

@@ -35,7 +35,10 @@ static int parse_proto(struct ctl *c, const char *s, struct ctl_question *q)
 	};
 	uint64_t n;
 
-	q->has_proto = true;
+	q->fragment = !strcmp(s, "fragment");
+	q->has_proto = !q->fragment;
+	if (q->fragment)
+		return 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (!strcmp(s, names[i].name)) {
 			q->proto = names[i].proto;
@@ -45,7 +48,7 @@ static int parse_proto(struct ctl *c, const char *s, struct ctl_question *q)
 	if (*s < '0' || *s > '9')
 		return ctl_usage(
 			c,
-			"'%.64s' is not a protocol: tcp, udp, icmp, icmpv6, sctp, gre, esp, or 1 to 255",
+			"'%.64s' is not a protocol: tcp, udp, icmp, icmpv6, sctp, gre, esp, fragment, or 1 to 255",
 			s);
 	if (ctl_number(c, "a protocol", s, 255, &n))
 		return CTL_USAGE;
@@ -96,7 +99,7 @@ static void todo_text(const struct bwl_view *v, const struct ctl_question *q,
 			 name);
 		break;
 	case BWL_R_PEER_VOLUME:
-		snprintf(buf, size, "bwlimit-ctl grant %.31s volume +SIZE reason TEXT", name);
+		snprintf(buf, size, "bwlimit-ctl grant %.31s volume +SIZE once reason TEXT", name);
 		break;
 	case BWL_R_PEER_RATE:
 	case BWL_R_FLOOR_RATE:
@@ -197,10 +200,12 @@ static int explain(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_explain_cmds[] = {
 	{ "explain", NULL, "[--port DEV] [--size BYTES] SRC DST [PROTO [DPORT]]",
 	  "What would happen to a packet now: which rule, which limit, what to do",
-	  "The packet has full size unless --size says otherwise. Nothing is changed or charged.\n\n"
+	  "The packet has full size unless --size says otherwise. Nothing is changed or charged.\n"
+	  "PROTO `fragment`: one fragment of a packet, the first or a later one.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl explain 10.0.7.2 198.51.100.9 tcp 443\n"
-	  "  bwlimit-ctl explain --port pf0vf0 fd00:7::2 fd00:3::9 udp 4791\n",
+	  "  bwlimit-ctl explain --port pf0vf0 fd00:7::2 fd00:3::9 udp 4791\n"
+	  "  bwlimit-ctl explain 10.0.7.2 198.51.100.9 fragment\n",
 	  explain },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

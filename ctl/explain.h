@@ -10,6 +10,7 @@ struct ctl_question {
 	uint8_t src[16], dst[16];
 	const char *port; /* device; NULL: the host port whose sources contain src */
 	uint32_t peer;    /* bwl_lookup_dest(); 0 none */
+	bool fragment;    /* one of a packet's; then neither proto nor dport */
 	bool has_proto;
 	uint8_t proto;
 	uint16_t dport; /* 0: not given */

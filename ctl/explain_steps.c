@@ -182,7 +182,9 @@ static void judge_class(struct judge *j)
 	}
 	j->a->class_ = c < _BWL_CLASS_MAX ? c : BWL_C_OTHER;
 	step(j, "class", BWL_R_NONE, "%s%s", bwl_class_name(j->a->class_),
-	     q->has_proto ? ", as the host claims" : ": give PROTO and DPORT for another");
+	     q->fragment    ? ": the ports of a fragment are not read"
+	     : q->has_proto ? ", as the host claims"
+			    : ": give PROTO and DPORT for another");
 }
 
 /* A policy on trial (policy apply --confirm): its end ends every grant but `self`. */
@@ -337,11 +339,11 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 	}
 }
 
-/* The class's limit among the peer's, by its place in the mask. */
-static const struct bwl_limit *class_limit(const struct judge *j)
+/* A class's limit among the peer's, by its place in the mask. */
+static const struct bwl_limit *class_limit(const struct judge *j, unsigned int class_)
 {
 	const struct bwl_peer_meta *m = &j->peer->meta;
-	uint32_t bit = 1U << j->a->class_, i;
+	uint32_t bit = 1U << class_, i;
 
 	if (!(m->class_mask & bit))
 		return NULL;
@@ -417,7 +419,7 @@ static void judge_limits(struct judge *j)
 		l = &j->v->gen.sub[p->grant.volume.floor];
 		judge_limit(j, "floor", l, l->volume.state, BWL_R_FLOOR_RATE, false, 0);
 	}
-	l = class_limit(j);
+	l = class_limit(j, j->a->class_);
 	if (l) {
 		snprintf(what, sizeof(what), "class %s", bwl_class_name(j->a->class_));
 		judge_limit(j, what, l, l->volume.state, BWL_R_CLASS_RATE, soft, 0);
@@ -429,6 +431,21 @@ static void judge_limits(struct judge *j)
 			    BWL_R_PORT_RATE, false, 0);
 	judge_limit(j, "node limit", &j->base->node, j->base->node.volume.state, BWL_R_NODE_RATE,
 		    false, 0);
+}
+
+/* Is the peer's SA in a device, which gets its packets in the clear? */
+static bool is_in_device(const struct judge *j)
+{
+	return j->peer->meta.path != BWL_PATH_CLEAR &&
+	       j->v->pins->tunnel[j->q->peer].offload == BWL_OFFLOAD_PACKET;
+}
+
+/* As bwl_device_sees(), as far as a question says what the packet is. */
+static bool device_sees(const struct ctl_question *q)
+{
+	bool ike = q->proto == IPPROTO_UDP && (q->dport == 500 || q->dport == 4500);
+
+	return !q->fragment && !ike && q->proto != IPPROTO_ESP && q->proto != IPPROTO_AH;
 }
 
 static void judge_tunnel(struct judge *j)
@@ -443,6 +460,11 @@ static void judge_tunnel(struct judge *j)
 	     !p->ctl->tunnel ? "there is no tunnel device"
 	     : sa            ? "there is an SA"
 			     : "there is no SA");
+	if (sa && is_in_device(j) && !device_sees(j->q)) {
+		step(j, "device", BWL_R_DEVICE,
+		     "its policies do not see fragments, ESP, AH and key exchange");
+		return;
+	}
 	if (j->peer->meta.path != BWL_PATH_OFFLOAD)
 		return;
 	carried_by = bwl_carried_by_now(p, j->q->peer, j->v->now_ns);
@@ -496,6 +518,21 @@ static void judge_size(struct judge *j)
 		     j->q->family == 4 ? " with DF" : "");
 }
 
+/* As bwl_classify() and bwl_parse_chain(): no fragment is free, and none is put together here. */
+static void judge_fragments(struct judge *j)
+{
+	bool other = j->a->class_ != BWL_C_OTHER && class_limit(j, BWL_C_OTHER);
+
+	if (is_in_device(j)) {
+		step(j, "fragments", BWL_R_NONE, "none passes: the SA is in a device (%s)",
+		     bwl_reason_name(BWL_R_DEVICE));
+		return;
+	}
+	step(j, "fragments", BWL_R_NONE, "each is judged and charged by itself, in class other%s%s",
+	     other ? ", which has a limit of its own (PROTO `fragment`)" : "",
+	     j->q->family == 6 ? "; the first must hold all headers" : "");
+}
+
 void ctl_explain(const struct bwl_view *v, const struct ctl_question *q, struct ctl_answer *ret)
 {
 	struct judge j = { .v = v, .q = q, .a = ret, .base = v->gen.base };
@@ -522,6 +559,7 @@ void ctl_explain(const struct bwl_view *v, const struct ctl_question *q, struct 
 		ret->len = j.base->min_charge;
 	judge_path(&j);
 	judge_size(&j);
+	judge_fragments(&j);
 	judge_limits(&j);
 	if (ret->reason == BWL_R_NONE)
 		ret->reason = j.monitored ? BWL_R_PASS_MONITOR

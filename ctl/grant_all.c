@@ -112,8 +112,9 @@ static void print(const struct ctl *c, const struct revoked *x, const char *why)
 	if (!x->n)
 		puts("no peer to grant: none is revoked whose grant has not expired");
 	else
-		printf("granted: %zu peer%s, within the limits of the policy in force (bwlimit-ctl grant list)\n",
-		       x->n, BWL_S(x->n));
+		bwl_put(stdout,
+			"granted: %zu peer%s, within the limits of the policy in force (bwlimit-ctl grant list)\n",
+			x->n, BWL_S(x->n));
 	if (x->expired)
 		printf("  still revoked, because the grant has expired: %zu\n", x->expired);
 }

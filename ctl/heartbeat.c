@@ -12,22 +12,24 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 	bool lift = false;
 	const struct ctl_opt opts[] = { { "--lift", &lift, NULL }, { NULL, NULL, NULL } };
 	struct bwl_pins *pins;
-	char t[BWL_UNIT_BUF];
+	char t[BWL_UNIT_BUF], why[CTL_REASON];
 	uint64_t deadline;
 	int r;
 
+	ctl_reason(NULL, 0, &argc, argv, why);
 	r = ctl_opts(c, &argc, argv, opts);
 	if (r)
 		return r;
-	if (argc)
-		return ctl_usage(c, "'heartbeat' takes no argument but --lift");
+	if (argc || (*why && !lift))
+		return ctl_usage(c,
+				 "'heartbeat' takes no argument but --lift, and with it a reason");
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
 		return r;
 	if (lift) /* bwlimitd journals no clamp in between */
 		r = bwl_pins_lock(pins, &c->err);
 	if (!r && lift)
-		r = bwl_audit_intent(&c->err, "heartbeat --lift");
+		r = bwl_audit_intent(&c->err, "heartbeat --lift%s%s", *why ? " reason " : "", why);
 	if (!r) /* if it were kept alive by hand bwlimitd could be dead: nothing would check
 		 * times, or revoke */
 		r = bwl_enrolled_refuses(pins,
@@ -37,7 +39,7 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 	if (!r && lift)
 		r = bwl_journal_opening(pins, BWL_J_LIFT, &c->err);
 	if (!r && lift && bwl_unclamp(pins))
-		bwl_audit("heartbeat --lift");
+		bwl_audit("heartbeat --lift%s%s", *why ? " reason " : "", why);
 	if (!r)
 		r = bwl_heartbeat(pins, &deadline, &c->err);
 	if (!r && c->json) {
@@ -48,8 +50,8 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 	} else if (!r) {
 		uint64_t now = bwl_now_ns();
 
-		printf("renewed: grants live for another %s\n",
-		       bwl_human_time(deadline > now ? (double)(deadline - now) / 1e9 : 0, t));
+		bwl_put(stdout, "renewed: grants live for another %s\n",
+			bwl_human_time(deadline > now ? (double)(deadline - now) / 1e9 : 0, t));
 	}
 	bwl_pins_close(pins);
 	return r;
@@ -86,8 +88,11 @@ static int stop(struct ctl *c, int argc, char **argv)
 	const struct ctl_opt opts[] = { { "--off", &off, NULL }, { NULL, NULL, NULL } };
 	struct bwl_pins *pins;
 	uint32_t want = BWL_STOPPED;
+	char why[CTL_REASON];
 	int r;
 
+	/* What opens is said before the reason: an option after it is text. */
+	ctl_reason(NULL, 0, &argc, argv, why);
 	r = ctl_only_opts(c, argc, argv, opts);
 	if (r)
 		return r;
@@ -101,11 +106,12 @@ static int stop(struct ctl *c, int argc, char **argv)
 		if (!r)
 			r = bwl_journal_again(bwl_journal_dir(pins->ctl->drill), BWL_J_STOP, NULL,
 					      (uint64_t)time(NULL), &c->err);
-		bwl_audit("stop");
+		bwl_audit("stop%s%s", *why ? " reason " : "", why);
 	} else {
 		r = bwl_pins_lock(pins, &c->err);
 		if (!r)
-			r = bwl_audit_intent(&c->err, "stop --off");
+			r = bwl_audit_intent(&c->err, "stop --off%s%s", *why ? " reason " : "",
+					     why);
 		if (!r)
 			r = bwl_enrolled_refuses(pins, "what was stopped would pass", &c->err);
 		if (!r)
@@ -116,7 +122,7 @@ static int stop(struct ctl *c, int argc, char **argv)
 						       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 			r = may_start(c, want);
 		if (!r)
-			bwl_audit("stop --off");
+			bwl_audit("stop --off%s%s", *why ? " reason " : "", why);
 	}
 	if (!r && c->json)
 		ctl_print_list("stop", "stopped", json_boolean(!off));
@@ -128,7 +134,7 @@ static int stop(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_heartbeat_cmds[] = {
-	{ "heartbeat", NULL, "[--lift]",
+	{ "heartbeat", NULL, "[--lift [reason TEXT…]]",
 	  "Renew the deadline after which grants fall to their floors",
 	  "The policy says how long it lasts (heartbeat: 60s). When it has passed, the data plane closes by\n"
 	  "itself. Refused after a sign of tampering that clamps (tamper: in the policy):\n\n"
@@ -137,9 +143,11 @@ const struct ctl_cmd ctl_heartbeat_cmds[] = {
 	  "  bwlimit-ctl heartbeat\n"
 	  "  bwlimit-ctl heartbeat --lift\n",
 	  heartbeat },
-	{ "stop", NULL, "[--off]", "Drop every packet, or let the policy apply again",
+	{ "stop", NULL, "[--off] [reason TEXT…]",
+	  "Drop every packet, or let the policy apply again",
+	  "The reason goes to the audit log.\n\n"
 	  "Examples:\n"
-	  "  bwlimit-ctl stop\n"
+	  "  bwlimit-ctl stop reason theft, ticket 4711\n"
 	  "  bwlimit-ctl stop --off\n",
 	  stop },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

@@ -224,12 +224,14 @@ static void print_foot(const struct ask *a, const struct hist_state *st, json_t 
 	const json_t *name;
 	size_t i;
 
-	printf("\nin steps of %s; written until %s",
-	       bwl_format_time((uint64_t)a->step_s * SECOND, step),
-	       local(st->wall_s, "%Y-%m-%d %H:%M:%S", buf));
+	puts("");
+	bwl_put(stdout, "in steps of %s; written until %s",
+		bwl_format_time((uint64_t)a->step_s * SECOND, step),
+		local(st->wall_s, "%Y-%m-%d %H:%M:%S", buf));
 	if (json_array_size(classes)) {
 		printf("; --class:");
-		json_array_foreach(classes, i, name) printf(" %s", json_string_value(name));
+		json_array_foreach(classes, i, name)
+			bwl_put(stdout, " %s", json_string_value(name));
 	}
 	puts("");
 	if (damaged)
@@ -375,7 +377,7 @@ static int show_names(struct ctl *c, struct hist_reader *r)
 		ctl_print_list("history-peers", "peer_names", list);
 		return 0;
 	}
-	json_array_foreach(list, i, name) puts(json_string_value(name));
+	json_array_foreach(list, i, name) bwl_put(stdout, "%s\n", json_string_value(name));
 	json_decref(list);
 	return 0;
 }

@@ -93,10 +93,10 @@ static void plan_free(struct plan *p)
 static void print_head(const struct bwl_policy *pol, const struct bwl_ipsec_caps *caps,
 		       const struct bwl_ipsec_numbers *n)
 {
-	printf("# bwlimit: node %s, %u peer%s; charon %s: %s ML-KEM, %s packet offload\n",
-	       pol->node, n->peers, BWL_S(n->peers),
-	       *caps->version ? caps->version : "not asked, assumed 5.9.8",
-	       caps->mlkem ? "has" : "no", caps->packet ? "has" : "no");
+	bwl_put(stdout, "# bwlimit: node %s, %u peer%s; charon %s: %s ML-KEM, %s packet offload\n",
+		pol->node, n->peers, BWL_S(n->peers),
+		*caps->version ? caps->version : "not asked, assumed 5.9.8",
+		caps->mlkem ? "has" : "no", caps->packet ? "has" : "no");
 	if (n->numbered)
 		puts("# if_id: in the order of the file, because no policy is in force: not for use");
 	if (n->revoked)
@@ -138,13 +138,15 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 				  "initiated_count", rep->initiated, "ppk_count", rep->secrets));
 		return;
 	}
-	printf("charon %s (%s ML-KEM, %s packet offload): %u connection%s loaded, %u unloaded\n",
-	       caps->version, caps->mlkem ? "has" : "no", caps->packet ? "has" : "no", rep->loaded,
-	       BWL_S(rep->loaded), rep->unloaded);
-	printf("  %u certificate%s, %u CRL%s, %u key%s (%u old one%s unloaded), %u PPK%s\n",
-	       rep->certs, BWL_S(rep->certs), rep->crls, BWL_S(rep->crls), rep->keys,
-	       BWL_S(rep->keys), rep->old_keys, BWL_S(rep->old_keys), rep->secrets,
-	       BWL_S(rep->secrets));
+	bwl_put(stdout,
+		"charon %s (%s ML-KEM, %s packet offload): %u connection%s loaded, %u unloaded\n",
+		caps->version, caps->mlkem ? "has" : "no", caps->packet ? "has" : "no", rep->loaded,
+		BWL_S(rep->loaded), rep->unloaded);
+	bwl_put(stdout,
+		"  %u certificate%s, %u CRL%s, %u key%s (%u old one%s unloaded), %u PPK%s\n",
+		rep->certs, BWL_S(rep->certs), rep->crls, BWL_S(rep->crls), rep->keys,
+		BWL_S(rep->keys), rep->old_keys, BWL_S(rep->old_keys), rep->secrets,
+		BWL_S(rep->secrets));
 	if (rep->stale)
 		printf("  SAs ended that were made for what a peer was before: %u\n", rep->stale);
 	if (n->revoked)
@@ -266,7 +268,8 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 					"ipsec-rekey", "sa_count", total, "sa_kind",
 					ike ? "ike" : "child"));
 	else
-		printf("rekeying: %u %s_SA%s\n", total, ike ? "IKE" : "CHILD", BWL_S(total));
+		bwl_put(stdout, "rekeying: %u %s_SA%s\n", total, ike ? "IKE" : "CHILD",
+			BWL_S(total));
 	return 0;
 }
 

@@ -112,9 +112,9 @@ static int journal_init(struct ctl *c, int argc, char **argv)
 					was != BWL_JOURNAL_OK, "was_state",
 					bwl_journal_state_name(was)));
 	else if (was == BWL_JOURNAL_OK)
-		printf("%s: there is already a journal, and it is intact\n", dir);
+		bwl_put(stdout, "%s: there is already a journal, and it is intact\n", dir);
 	else
-		printf("%s: a new journal; closed: %s\n", dir, closed);
+		bwl_put(stdout, "%s: a new journal; closed: %s\n", dir, closed);
 	return 0;
 }
 
@@ -184,13 +184,13 @@ static void show_text(const char *dir, const struct bwl_journal *j)
 		*j->why ? ": " : "", j->why, (unsigned long long)j->seq, BWL_S(j->seq),
 		j->closed.stop ? "; stopped" : "", j->closed.clamp ? "; clamped" : "");
 	for (size_t i = 0; i < j->closed.nnames; i++)
-		printf("  revoked  %s\n", j->closed.name[i].name);
+		bwl_put(stdout, "  revoked  %s\n", j->closed.name[i].name);
 	for (size_t i = 0; i < j->closed.live.n; i++)
-		printf("  closed   %s\n",
-		       bwl_pfx_format(&j->closed.live.item[i].pfx, text, sizeof(text)));
+		bwl_put(stdout, "  closed   %s\n",
+			bwl_pfx_format(&j->closed.live.item[i].pfx, text, sizeof(text)));
 	for (size_t i = 0; i < j->closed.nlimits; i++)
-		printf("  limits   %s %s\n", j->closed.limit[i].zone ? "zone" : "peer",
-		       j->closed.limit[i].name);
+		bwl_put(stdout, "  limits   %s %s\n", j->closed.limit[i].zone ? "zone" : "peer",
+			j->closed.limit[i].name);
 }
 
 static int journal_show(struct ctl *c, int argc, char **argv)

@@ -20,7 +20,8 @@ static void show(const struct ctl *c, const struct bwl_key *k, const char *file)
 		return;
 	}
 	json_decref(o);
-	printf("key id      %s\npublic key  %s\n", id, pub);
+	bwl_put(stdout, "key id      %s\n", id);
+	bwl_put(stdout, "public key  %s\n", pub);
 }
 
 static int key_new(struct ctl *c, int argc, char **argv)

@@ -105,9 +105,9 @@ static int renew(struct ctl *c, int argc, char **argv)
 		if (c->json)
 			ctl_print_answer("lease-renew", o);
 		else
-			printf("renewed: ends in %s\n",
-			       bwl_human_time(json_number_value(json_object_get(o, "ends_in_s")),
-					      text));
+			bwl_put(stdout, "renewed: ends in %s\n",
+				bwl_human_time(json_number_value(json_object_get(o, "ends_in_s")),
+					       text));
 		if (floor)
 			bwl_warn("grants stay at their floors: %s", floor);
 	}

@@ -48,8 +48,8 @@ static void warn_spent(const struct bwl_left *l, const char *name)
 	if (l->has_volume && l->used >= l->volume)
 		bwl_warn(
 			l->window_ns
-				? "the volume of %s is spent until its window has passed"
-				: "the volume of %s is spent, or its past is not known: `volume +V` gives V more",
+				? "the volume of %s is spent until its window has passed: `volume +V once` gives V more of it"
+				: "the volume of %s is spent, or its past is not known: `volume +V once` gives V more",
 			name);
 }
 

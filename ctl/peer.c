@@ -82,9 +82,10 @@ static void show_limit(const char *what, const struct bwl_lim *l)
 
 	if (!l->present)
 		return;
-	printf("  %-10s rate %s, burst %s", what, bwl_lim_rate(l, rate), bwl_lim_burst(l, burst));
+	bwl_put(stdout, "  %-10s rate %s, burst %s", what, bwl_lim_rate(l, rate),
+		bwl_lim_burst(l, burst));
 	if (l->has_volume)
-		printf(", volume %s", bwl_lim_volume(l, vol));
+		bwl_put(stdout, ", volume %s", bwl_lim_volume(l, vol));
 	putchar('\n');
 }
 
@@ -93,18 +94,18 @@ static void show_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, 
 	const struct bwl_tunnel *t = &v->pins->tunnel[id];
 	unsigned int carried_by = bwl_carried_by_now(v->pins, id, v->now_ns);
 
-	printf("  %-10s to %s, if_id %u, ", "ipsec", p->ipsec_remote, id);
+	bwl_put(stdout, "  %-10s to %s, if_id %u, ", "ipsec", p->ipsec_remote, id);
 	if (!v->pins->ctl->tunnel)
 		puts("no tunnel device: bwlimit-load attach");
 	else if (!(t->flags & BWL_TUN_SA))
 		puts("no SA: closed");
 	else
-		printf("SA out %#x, in %#x, offload %s\n", ntohl(t->spi_out), ntohl(t->spi_in),
-		       bwl_offload_name(t) ? bwl_offload_name(t) : "unknown");
+		bwl_put(stdout, "SA out %#x, in %#x, offload %s\n", ntohl(t->spi_out),
+			ntohl(t->spi_in), bwl_offload_name(t) ? bwl_offload_name(t) : "unknown");
 	if (p->path == BWL_PATH_OFFLOAD)
-		printf("  %-10s by %s: %s\n", "carried",
-		       carried_by == BWL_CARRIED_XDP ? "XDP" : "TC",
-		       bwl_carried_by_text(carried_by));
+		bwl_put(stdout, "  %-10s by %s: %s\n", "carried",
+			carried_by == BWL_CARRIED_XDP ? "XDP" : "TC",
+			bwl_carried_by_text(carried_by));
 }
 
 static uint32_t horizon_of(const struct bwl_view *v, const struct bwl_pol_peer *p)
@@ -120,29 +121,31 @@ static void show_human(const struct bwl_view *v, const struct bwl_pol_peer *p, u
 	struct bwl_value mode = bwl_v_mode(v->pins, id, p->mode);
 	struct bwl_left l;
 
-	printf("%s\n  %-10s", p->name, "addresses");
+	bwl_put(stdout, "%s\n", p->name);
+	bwl_put(stdout, "  %-10s", "addresses");
 	for (size_t i = 0; i < p->naddresses; i++)
-		printf(" %s", bwl_pfx_format(&p->addresses[i], a, sizeof(a)));
-	printf("\n  %-10s %s%s\n", "state", bwl_standing_name(bwl_standing(v, id, body)),
-	       p->contained ? ", contained" : "");
+		bwl_put(stdout, " %s", bwl_pfx_format(&p->addresses[i], a, sizeof(a)));
+	puts("");
+	bwl_put(stdout, "  %-10s %s%s\n", "state", bwl_standing_name(bwl_standing(v, id, body)),
+		p->contained ? ", contained" : "");
 	if (portion)
-		printf("  %-10s %s, weight %u: %s of it\n", "zone", p->zone,
-		       p->weight ? p->weight : 1,
-		       bwl_format_rate(bwl_rate_decode(&portion->rate), a));
+		bwl_put(stdout, "  %-10s %s, weight %u: %s of it\n", "zone", p->zone,
+			p->weight ? p->weight : 1,
+			bwl_format_rate(bwl_rate_decode(&portion->rate), a));
 	else if (*p->zone)
-		printf("  %-10s %s\n", "zone", p->zone);
+		bwl_put(stdout, "  %-10s %s\n", "zone", p->zone);
 	show_limit("grant", &p->grant);
-	printf("  %-10s %s%s%s\n", "mode", mode.text,
-	       bwl_mode_paces(p->mode) ? ", a packet may wait " : "",
-	       bwl_mode_paces(p->mode) ? bwl_human_time(horizon_of(v, p) / 1e9, when) : "");
+	bwl_put(stdout, "  %-10s %s%s%s\n", "mode", mode.text,
+		bwl_mode_paces(p->mode) ? ", a packet may wait " : "",
+		bwl_mode_paces(p->mode) ? bwl_human_time(horizon_of(v, p) / 1e9, when) : "");
 	json_decref(mode.json);
-	printf("  %-10s %s\n", "expires", bwl_when(p->expiry_ns, v->now_ns, when));
+	bwl_put(stdout, "  %-10s %s\n", "expires", bwl_when(p->expiry_ns, v->now_ns, when));
 	if (p->grant.has_volume) {
 		bwl_grant_left(v, id, body, &l);
-		printf("  %-10s %s\n", "used", bwl_left_volume(&l, left));
+		bwl_put(stdout, "  %-10s %s\n", "used", bwl_left_volume(&l, left));
 	}
 	if (p->accept_none)
-		printf("  %-10s none\n", "accept");
+		bwl_put(stdout, "  %-10s none\n", "accept");
 	show_limit("accept", &p->accept);
 	show_limit("floor", &p->floor);
 	for (unsigned int i = 0; i < _BWL_CLASS_MAX; i++)
@@ -151,13 +154,13 @@ static void show_human(const struct bwl_view *v, const struct bwl_pol_peer *p, u
 		snprintf(a, sizeof(a), "port %s", p->tenants[i].port);
 		show_limit(a, &p->tenants[i].limit);
 	}
-	printf("  %-10s %s\n", "path", bwl_path_name(p->path));
+	bwl_put(stdout, "  %-10s %s\n", "path", bwl_path_name(p->path));
 	if (p->path != BWL_PATH_CLEAR)
 		show_tunnel(v, p, id);
 	if (p->nfrom) {
-		printf("  %-10s", "from");
+		bwl_put(stdout, "  %-10s", "from");
 		for (size_t i = 0; i < p->nfrom; i++)
-			printf(" %s", p->from[i]);
+			bwl_put(stdout, " %s", p->from[i]);
 		putchar('\n');
 	}
 }
@@ -292,7 +295,7 @@ static int peer_add(struct ctl *c, int argc, char **argv)
 	r = ctl_words(c, argc - n, argv + n,
 		      CTL_W_LIMIT | CTL_W_MODE | CTL_W_MARK | CTL_W_ACCEPT | CTL_W_ZONE |
 			      CTL_W_VIA | CTL_W_VIA6 | CTL_W_PATH | CTL_W_FROM | CTL_W_UPLINK |
-			      CTL_W_IPSEC | CTL_W_CONTAINED,
+			      CTL_W_IPSEC | CTL_W_CONTAINED | CTL_W_REASON,
 		      &w);
 	if (!r)
 		r = check_words(c, &w);
@@ -354,10 +357,11 @@ static int peer_del(struct ctl *c, int argc, char **argv)
 {
 	struct bwl_publish_report rep = { 0 };
 	struct bwl_policy *pol = NULL;
+	char line[512], why[CTL_REASON];
 	struct bwl_pins *pins = NULL;
-	char line[512];
 	int r;
 
+	ctl_reason(NULL, 1, &argc, argv, why);
 	if (!argc)
 		return ctl_usage(c, "the peer is missing");
 	r = ctl_edit_begin(c, &pins, &pol);
@@ -371,15 +375,16 @@ static int peer_del(struct ctl *c, int argc, char **argv)
 				     argv[i]);
 	}
 	if (!r)
-		r = bwl_audit_intent(&c->err, "peer del %s",
-				     ctl_join(argc, argv, line, sizeof(line)));
+		r = bwl_audit_intent(&c->err, "peer del %s%s%s",
+				     ctl_join(argc, argv, line, sizeof(line)),
+				     *why ? " reason " : "", why);
 	if (!r)
 		r = ctl_edit_end(c, pins, pol, false, &rep);
 	if (!r) {
 		json_t *doc = bwl_doc("peer-del");
 
 		for (int i = 0; i < argc; i++)
-			bwl_audit("peer del %s", argv[i]);
+			bwl_audit("peer del %s%s%s", argv[i], *why ? " reason " : "", why);
 		json_object_set_new(doc, "peer_names",
 				    bwl_json_names((const char *const *)argv, (size_t)argc));
 		ctl_print_report(c, &rep, doc);
@@ -399,13 +404,13 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 
 	if (!argc)
 		return ctl_usage(c, "give a peer and what to change");
-	r = ctl_words(c, argc - 1, argv + 1, CTL_W_LIMIT | CTL_W_MODE | CTL_W_MARK | CTL_W_ACCEPT,
-		      &w);
+	r = ctl_words(c, argc - 1, argv + 1,
+		      CTL_W_LIMIT | CTL_W_MODE | CTL_W_MARK | CTL_W_ACCEPT | CTL_W_REASON, &w);
 	if (!r)
 		r = check_words(c, &w);
 	if (r)
 		return r;
-	if (!w.seen)
+	if (!(w.seen & ~(unsigned int)CTL_W_REASON))
 		return ctl_usage(c, "give what to change: rate, burst, volume, mode or accept");
 	/* `none` is a flag of its own in the entry, which only a new policy sets */
 	if (w.accept_none)
@@ -426,7 +431,7 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 		if (!r && c->json)
 			ctl_print_list("peer-set", "peer", json_string(argv[0]));
 		else if (!r)
-			printf("%s: changed\n", argv[0]);
+			bwl_put(stdout, "%s: changed\n", argv[0]);
 		if (!r)
 			ctl_say_limits(c, pins, argv[0]);
 	}
@@ -448,10 +453,11 @@ void ctl_change_from_words(const struct ctl_words *w, struct bwl_change *ch)
 		if (w->seen & bits[i].word)
 			ch->set |= bits[i].bit;
 	if (w->add_volume)
-		ch->set = (ch->set & ~(unsigned int)BWL_SET_VOLUME) | BWL_ADD_VOLUME;
+		ch->set = (ch->set & ~(unsigned int)BWL_SET_VOLUME) |
+			  (w->once ? BWL_ADD_ONCE : BWL_ADD_VOLUME);
 	ch->lim = w->lim;
 	ch->mode = w->mode;
-	ch->mark_pct = w->mark_pct ? w->mark_pct : 50;
+	ch->mark_pct = w->mark_pct;
 	ch->accept = w->accept;
 }
 
@@ -471,7 +477,7 @@ const struct ctl_cmd ctl_peer_cmds[] = {
 	  "Examples:\n"
 	  "  bwlimit-ctl peer show log-collector\n",
 	  peer_show },
-	{ "peer", "add", "NAME ADDRESS… path clear via A | ipsec REMOTE [WORDS]",
+	{ "peer", "add", "NAME ADDRESS… path clear via A | ipsec REMOTE [WORDS] [reason TEXT…]",
 	  "Add a destination to the policy in force",
 	  PEER_WORDS
 	  "Without rate and volume the peer has no grant: its packets are dropped until `grant`.\n\n"
@@ -479,14 +485,16 @@ const struct ctl_cmd ctl_peer_cmds[] = {
 	  "  bwlimit-ctl peer add log-collector 198.51.100.9 zone external rate 10mbit \\\n"
 	  "      volume 1gb per 1d path clear via 192.0.2.254\n",
 	  peer_add },
-	{ "peer", "set", "NAME [rate R] [burst B] [volume V] [mode M] [mark PERCENT] [accept R]",
+	{ "peer", "set",
+	  "NAME [rate R] [burst B] [volume V] [mode M] [mark PERCENT] [accept R] [reason TEXT…]",
 	  "Change a peer's limits in place, in the running data plane",
-	  "What is not named stays as it is. Spent volume and debt stay. A revoked grant stays revoked.\n\n"
+	  "What is not named stays as it is. Spent volume and debt stay. A revoked grant stays revoked, and a\n"
+	  "peer without a grant gets none: `grant` gives it.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl peer set log-collector rate 20mbit\n"
 	  "  bwlimit-ctl peer set log-collector volume 2gb per 1d\n",
 	  peer_set },
-	{ "peer", "del", "NAME…", "Remove destinations from the policy in force",
+	{ "peer", "del", "NAME… [reason TEXT…]", "Remove destinations from the policy in force",
 	  "What they have spent is remembered: adding the name again gives nothing back.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl peer del log-collector\n",

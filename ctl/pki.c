@@ -82,8 +82,9 @@ static int pki_init(struct ctl *c, int argc, char **argv)
 		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s}", "version", BWL_JSON_VERSION, "kind",
 					"pki-init", "ca_dir", o.ca, "ca_name", o.name));
 	else
-		printf("CA '%s' in %s; ca.key signs for every node: keep it off the trays\n",
-		       o.name, o.ca);
+		bwl_put(stdout,
+			"CA '%s' in %s; ca.key signs for every node: keep it off the trays\n",
+			o.name, o.ca);
 	return 0;
 }
 
@@ -101,14 +102,16 @@ static void print_issued(struct ctl *c, const struct bwl_pki_request *q,
 					"key_file", *x->key ? x->key : NULL, "expires_at", when));
 		return;
 	}
-	printf("%s: certificate %s until %s: %s\n", q->node, x->serial, when, x->cert);
-	if (q->out)
+	bwl_put(stdout, "%s: certificate %s until %s: %s\n", q->node, x->serial, when, x->cert);
+	if (q->out) {
 		puts("  bwlimit-ctl ipsec load FILE takes it into use");
-	else
-		printf("  its folder is what %s:" BWL_IPSEC_DIR
-		       " gets (rsync -a --delete, or all of it);\n"
-		       "  then, there: bwlimit-ctl ipsec load FILE\n",
-		       q->node);
+	} else {
+		bwl_put(stdout,
+			"  its folder is what %s:" BWL_IPSEC_DIR
+			" gets (rsync -a --delete, or all of it);\n",
+			q->node);
+		puts("  then, there: bwlimit-ctl ipsec load FILE");
+	}
 }
 
 static int issue(struct ctl *c, int argc, char **argv, bool renew)
@@ -177,12 +180,12 @@ static int pki_revoke(struct ctl *c, int argc, char **argv)
 		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:i}", "version", BWL_JSON_VERSION, "kind",
 					"pki-revoke", "node", argv[0], "certificate_count", n));
 	else if (n)
-		printf("%s: %u certificate%s revoked; the other nodes refuse it once they have the new CRL\n"
-		       "  (x509crl of their folders, then `bwlimit-ctl ipsec load FILE` there)\n",
-		       argv[0], n, BWL_S(n));
+		bwl_say(2,
+			"%s: %u certificate%s revoked; the other nodes refuse it once they have the new CRL\n  (x509crl of their folders, then `bwlimit-ctl ipsec load FILE` there)",
+			argv[0], n, BWL_S(n));
 	else
-		printf("%s: was revoked before; the CRL is in every node's folder again\n",
-		       argv[0]);
+		bwl_put(stdout, "%s: was revoked before; the CRL is in every node's folder again\n",
+			argv[0]);
 	return 0;
 }
 

@@ -143,20 +143,21 @@ static void show_state(const struct bwl_pins *pins, const struct bwl_policy *pol
 	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(pins, now);
 	char t[BWL_UNIT_BUF];
 
-	printf("# in force: digest %s\n", hex);
+	bwl_put(stdout, "# in force: digest %s\n", hex);
 	if (pending)
-		printf("# not confirmed: its grants end in %s, and the policy before returns\n",
-		       bwl_human_time((double)(pending - now) / 1e9, t));
+		bwl_put(stdout,
+			"# not confirmed: its grants end in %s, and the policy before returns\n",
+			bwl_human_time((double)(pending - now) / 1e9, t));
 	else if (bwl_is_trial_over(pins, now))
 		puts("# not confirmed in time: its grants have ended, the policy before is about to return");
 	if (pins->ctl->stop)
-		printf("# %s: every packet is dropped\n", pins->ctl->stop == BWL_UPGRADING
-								  ? "upgrading"
-							  : bwl_is_stopped(pins) ? "stopped"
-										 : "not opened");
+		bwl_put(stdout, "# %s: every packet is dropped\n",
+			pins->ctl->stop == BWL_UPGRADING ? "upgrading"
+			: bwl_is_stopped(pins)           ? "stopped"
+							 : "not opened");
 	for (size_t i = 0; i < pol->npeers; i++)
 		if (pol->peers[i].revoked)
-			printf("# revoked: %s\n", pol->peers[i].name);
+			bwl_put(stdout, "# revoked: %s\n", pol->peers[i].name);
 }
 
 static int policy_show(struct ctl *c, int argc, char **argv)

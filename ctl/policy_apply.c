@@ -182,8 +182,9 @@ static void show(struct ctl *c, const struct apply *a, const char *hex,
 	json_object_set_new(doc, "warnings", ctl_policy_warnings(a->doc.pol));
 	ctl_print_report(c, rep, doc);
 	if (a->confirm && !c->json)
-		printf("  its grants end in %s, unless confirmed: bwlimit-ctl policy confirm\n",
-		       bwl_format_time(a->confirm_ns, t));
+		bwl_put(stdout,
+			"  its grants end in %s, unless confirmed: bwlimit-ctl policy confirm\n",
+			bwl_format_time(a->confirm_ns, t));
 }
 
 int ctl_policy_apply(struct ctl *c, int argc, char **argv)

@@ -58,9 +58,10 @@ static void print_good(const char *file, const struct bwl_policy *pol)
 
 	ctl_policy_hex(pol, hex);
 	ctl_policy_warn(pol);
-	printf("%s: ok: %zu peer%s with %zu prefix%s, %zu zone%s, %zu host port%s; digest %.16s\n",
-	       file, pol->npeers, BWL_S(pol->npeers), prefixes, BWL_ES(prefixes), pol->nzones,
-	       BWL_S(pol->nzones), pol->nports, BWL_S(pol->nports), hex);
+	bwl_put(stdout,
+		"%s: ok: %zu peer%s with %zu prefix%s, %zu zone%s, %zu host port%s; digest %.16s\n",
+		file, pol->npeers, BWL_S(pol->npeers), prefixes, BWL_ES(prefixes), pol->nzones,
+		BWL_S(pol->nzones), pol->nports, BWL_S(pol->nports), hex);
 }
 
 static void print_errors(const char *file, const struct bwl_errors *all)

@@ -57,9 +57,10 @@ void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t 
 		bwl_doc_print(doc);
 		return;
 	}
-	printf("in force: %u peer%s with %u prefix%s (%u new, %u gone) in %s, maps %s at the peak\n",
-	       r->peers, BWL_S(r->peers), r->prefixes, BWL_ES(r->prefixes), r->added, r->retired,
-	       bwl_human_time(r->seconds, took), bwl_human_size((double)r->map_bytes, mem));
+	bwl_put(stdout,
+		"in force: %u peer%s with %u prefix%s (%u new, %u gone) in %s, maps %s at the peak\n",
+		r->peers, BWL_S(r->peers), r->prefixes, BWL_ES(r->prefixes), r->added, r->retired,
+		bwl_human_time(r->seconds, took), bwl_human_size((double)r->map_bytes, mem));
 	if (r->inherited)
 		printf("  peers that take the place of others, and what these had spent: %u\n",
 		       r->inherited);
@@ -67,7 +68,7 @@ void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t 
 		printf("  still revoked, until `bwlimit-ctl grant`: %u\n", r->kept_revoked);
 	if (r->exhausted)
 		printf("  volumes that start spent, what was used before being unknown: %u\n"
-		       "    bwlimit-ctl grant NAME volume +V reason TEXT adds to a peer's; a windowed one\n"
+		       "    bwlimit-ctl grant NAME volume +V once reason TEXT adds to a peer's; a windowed one\n"
 		       "    is free again once its window has passed; zones: bwlimit-ctl zone set\n",
 		       r->exhausted);
 	json_decref(doc);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "bwl/cleanup.h"
 #include "ctl.h"
 #include "ipsec/conn.h"
 #include "ipsec/revoke.h"
@@ -23,8 +24,15 @@ struct order {
 	bool all, closed_all;
 	const char *vici;
 	uint64_t timeout_ns;
+	char reason[CTL_REASON];
 	const char **name; /* revoked in the map */
 	size_t n;
+	struct not_revoked {
+		const char *name;
+		struct bwl_err why;
+		bool closed; /* who else has its prefixes is not known */
+	} * not ;
+	size_t nnot;
 	uint64_t map_ns;
 	bool encrypted; /* one of them has SAs */
 	uint64_t kernel_ns;
@@ -54,6 +62,30 @@ static void also(void *arg, const char *name)
 	o->name[o->n++] = name;
 }
 
+/* What a name that the maps do not have may be meant for. */
+static void say_nearest(const struct order *o, const char *name, struct bwl_err *e)
+{
+	uint32_t max = o->pins->schema.max_peers;
+	BWL_AUTO_FREE const char **names = bwl_must(calloc((size_t)max + 1, sizeof(*names)));
+	const char *near;
+	size_t n = 0;
+
+	for (uint32_t id = 1; !bwl_pins_whole(o->pins, NULL) && id < max; id++)
+		if (*o->pins->name[id].name)
+			names[n++] = o->pins->name[id].name;
+	near = ctl_nearest(name, names);
+	bwl_fail(e, ENOENT, "there is no such peer%s%s%s", near ? "; did you mean '" : "",
+		 near ? near : "", near ? "'?" : "");
+}
+
+static void not_closed(struct order *o, const char *name, int r, struct bwl_err *e)
+{
+	if (r == -ENOENT)
+		say_nearest(o, name, e);
+	o->not = bwl_must(reallocarray(o->not, o->nnot + 1, sizeof(*o->not )));
+	o->not [o->nnot++] = (struct not_revoked){ name, *e, r == -EAGAIN };
+}
+
 /* Every name is tried: one that is wrong must not keep the others open. */
 static int close_map(struct order *o, int argc, char **argv)
 {
@@ -68,12 +100,10 @@ static int close_map(struct order *o, int argc, char **argv)
 		struct bwl_err e = { 0 };
 		int one = bwl_revoke_also(o->pins, argv[i], also, o, &e);
 
-		if (!one) {
+		if (!one || one == -EAGAIN)
 			also(o, argv[i]);
-		} else if (!r) {
-			o->c->err = e;
-			r = one;
-		}
+		if (one)
+			not_closed(o, argv[i], one, &e);
 	}
 	o->map_ns = clock_ns() - start;
 	o->closed_all = o->all && !r;
@@ -100,9 +130,9 @@ static void record(struct order *o)
 		closed_again(o);
 	o->journal_ns = clock_ns() - start;
 	if (o->closed_all)
-		bwl_audit("revoke --all");
+		bwl_audit("revoke --all%s%s", *o->reason ? " reason " : "", o->reason);
 	for (size_t i = 0; i < o->n; i++)
-		bwl_audit("revoke %s", o->name[i]);
+		bwl_audit("revoke %s%s%s", o->name[i], *o->reason ? " reason " : "", o->reason);
 }
 
 /* Peers whose SAs end: by id, for the kernel, and by name, for charon. */
@@ -229,12 +259,25 @@ static void add_step(json_t *steps, const char *name, uint64_t ns, const char *w
 	json_array_append_new(steps, o);
 }
 
+static bool closed_any(const struct order *o)
+{
+	return o->n || o->closed_all;
+}
+
 static void print_json(const struct order *o)
 {
-	json_t *doc = bwl_doc("revoke"), *steps = json_array();
+	json_t *doc = bwl_doc("revoke"), *steps = json_array(), *not = json_array();
 
-	add_step(steps, "map", o->map_ns, "");
-	add_step(steps, "journal", o->journal_ns, o->journal.text);
+	if (closed_any(o)) {
+		add_step(steps, "map", o->map_ns, "");
+		add_step(steps, "journal", o->journal_ns, o->journal.text);
+	}
+	for (size_t i = 0; i < o->nnot; i++)
+		if (!o->not [i].closed)
+			json_array_append_new(not, json_pack("{s:s, s:s}", "peer", o->not [i].name,
+							     "why", o->not [i].why.text));
+	json_object_set_new(doc, "why", bwl_json_text(*o->reason ? o->reason : NULL));
+	json_object_set_new(doc, "not_revoked", not );
 	if (o->encrypted) {
 		add_step(steps, "kernel", o->kernel_ns, o->kernel_why);
 		add_step(steps, "charon", o->charon_ns, o->charon_why);
@@ -251,25 +294,52 @@ static void print_json(const struct order *o)
 
 static void print_text(const struct order *o)
 {
-	fputs("revoked:", stdout);
-	for (size_t i = 0; !o->all && i < o->n; i++)
-		printf(" %s", o->name[i]);
-	puts(o->all ? " every grant" : "");
-	printf("  %-8s %10.3f ms  closed\n", "map", (double)o->map_ns / 1e6);
-	printf("  %-8s %10.3f ms  %s\n", "journal", (double)o->journal_ns / 1e6,
-	       o->journal.code ? o->journal.text : "over a reboot, too");
+	if (o->all)
+		puts("revoked: every grant");
+	for (size_t i = 0; i < o->n; i++)
+		bwl_put(stdout, "revoked: %s\n", o->name[i]);
+	for (size_t i = 0; i < o->nnot; i++)
+		bwl_put(stdout, "%s: %s%s\n", o->not [i].name,
+			o->not [i].closed ? "" : "not revoked: ", o->not [i].why.text);
+	if (!closed_any(o))
+		return;
+	bwl_put(stdout, "  %-8s %10.3f ms  closed\n", "map", (double)o->map_ns / 1e6);
+	bwl_put(stdout, "  %-8s %10.3f ms  %s\n", "journal", (double)o->journal_ns / 1e6,
+		o->journal.code ? o->journal.text : "over a reboot, too");
 	if (!o->encrypted)
 		return;
-	printf("  %-8s %10.3f ms  %u SA%s and %u polic%s removed%s%s\n", "kernel",
-	       (double)o->kernel_ns / 1e6, o->kernel.sas, BWL_S(o->kernel.sas), o->kernel.policies,
-	       o->kernel.policies == 1 ? "y" : "ies", *o->kernel_why ? "; " : "", o->kernel_why);
+	bwl_put(stdout, "  %-8s %10.3f ms  %u SA%s and %u polic%s removed%s%s\n", "kernel",
+		(double)o->kernel_ns / 1e6, o->kernel.sas, BWL_S(o->kernel.sas), o->kernel.policies,
+		o->kernel.policies == 1 ? "y" : "ies", *o->kernel_why ? "; " : "", o->kernel_why);
 	if (*o->charon_why)
-		printf("  %-8s %10.3f ms  %s\n", "charon", (double)o->charon_ns / 1e6,
-		       o->charon_why);
+		bwl_put(stdout, "  %-8s %10.3f ms  %s\n", "charon", (double)o->charon_ns / 1e6,
+			o->charon_why);
 	else
-		printf("  %-8s %10.3f ms  %u connection%s unloaded, %u more SA%s ended, the other side told\n",
-		       "charon", (double)o->charon_ns / 1e6, o->charon.conns,
-		       BWL_S(o->charon.conns), o->charon.sas, BWL_S(o->charon.sas));
+		bwl_put(stdout,
+			"  %-8s %10.3f ms  %u connection%s unloaded, %u more SA%s ended, the other side told\n",
+			"charon", (double)o->charon_ns / 1e6, o->charon.conns,
+			BWL_S(o->charon.conns), o->charon.sas, BWL_S(o->charon.sas));
+}
+
+/* The exit code follows from each name. */
+static int judge(struct order *o, int argc)
+{
+	struct bwl_err *e = &o->c->err;
+
+	if (*o->kernel_why) /* charon alone makes nothing that passes a closed map */
+		return bwl_fail(e, EIO, "the grant is revoked; its SAs are still in the kernel: %s",
+				o->kernel_why);
+	if (o->journal.code) {
+		*e = o->journal;
+		return -EIO;
+	}
+	if (!o->nnot)
+		return 0;
+	bwl_fail(e, o->not [0].why.code, "%s%s: %.400s", o->not [0].name,
+		 o->not [0].closed ? "" : " is not revoked", o->not [0].why.text);
+	if (o->nnot > 1)
+		bwl_hint(e, "%zu of %d names are not revoked, or not wholly", o->nnot, argc);
+	return -e->code;
 }
 
 int ctl_revoke(struct ctl *c, int argc, char **argv)
@@ -282,6 +352,7 @@ int ctl_revoke(struct ctl *c, int argc, char **argv)
 					{ NULL, NULL, NULL } };
 	int r;
 
+	ctl_reason(opts, 1, &argc, argv, o.reason);
 	r = ctl_opts(c, &argc, argv, opts);
 	if (r)
 		return r;
@@ -294,40 +365,35 @@ int ctl_revoke(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	r = close_map(&o, argc, argv);
-	if ((o.n || (o.all && !r)) && !bwl_pins_whole(o.pins, &c->err))
-		end_sas(&o);
-	else if (!r)
-		r = -EIO; /* it is closed; SAs and journal could not be checked */
-	if (!r && c->json)
-		print_json(&o);
-	else if (!r)
-		print_text(&o);
-	if (!r && *o.kernel_why) /* charon alone makes nothing that passes a closed map */
-		r = bwl_fail(&c->err, EIO,
-			     "the grant is revoked; its SAs are still in the kernel: %s",
-			     o.kernel_why);
-	if (!r && o.journal.code) {
-		c->err = o.journal;
-		r = -EIO;
-	}
+	if (!r && closed_any(&o)) {
+		r = bwl_pins_whole(o.pins, &c->err);
+		if (!r)
+			end_sas(&o);
+	} /* else it is closed; SAs and journal could not be checked */
+	if (!r && (closed_any(&o) || argc > 1))
+		(c->json ? print_json : print_text)(&o);
+	if (!r)
+		r = judge(&o, argc);
 	free(o.name);
+	free(o.not );
 	bwl_pins_close(o.pins);
 	return r;
 }
 
 const struct ctl_cmd ctl_revoke_cmds[] = {
-	{ "revoke", NULL, "NAME… | --all [--vici SOCKET] [--timeout TIME]",
+	{ "revoke", NULL, "NAME… | --all [--vici SOCKET] [--timeout TIME] [reason TEXT…]",
 	  "End grants and SAs at once; only `grant` lifts it",
 	  "Closes the map first, with one write per name, or one for --all: from then on nothing passes.\n"
 	  "Then removes the SAs and policies of encrypted peers from the kernel, and has charon\n"
 	  "unload their connections, end their IKE SAs and tell the other side; a charon that hangs\n"
 	  "or is dead is reported, and delays nothing. Prints how long each step took. A revocation\n"
-	  "holds across every later policy.\n\n"
+	  "holds across every later policy. Each name has its line; one that is unknown keeps none of the\n"
+	  "others open, and the exit code is then 1. The reason goes to the audit log.\n\n"
 	  "  --vici SOCKET   charon's control socket (" BWL_VICI_SOCKET ")\n"
 	  "  --timeout TIME  how long to wait for charon, in total (2s)\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl revoke log-collector\n"
-	  "  bwlimit-ctl revoke --all\n",
+	  "  bwlimit-ctl revoke --all reason theft, ticket 4711\n",
 	  ctl_revoke },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

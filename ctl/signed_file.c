@@ -81,23 +81,24 @@ static void as_text(const struct bwl_signed *d, const struct bwl_envelope *v,
 {
 	char from[BWL_TIME_BUF], to[BWL_TIME_BUF], hex[65];
 
-	printf("%s %s, version %llu of epoch %llu\n", bwl_signed_word(d->type), d->terms.name,
-	       (unsigned long long)d->terms.version, (unsigned long long)d->terms.epoch);
-	printf("  for       %s, fleet %s\n", d->audience, d->fleet);
-	printf("  holds     from %s to %s\n", bwl_utc(d->terms.issued_s, -1, from),
-	       bwl_utc(d->terms.not_after_s, -1, to));
-	printf("  SHA-256   %s\n", bwl_hex_encode(d->digest, 32, hex));
+	bwl_put(stdout, "%s %s, version %llu of epoch %llu\n", bwl_signed_word(d->type),
+		d->terms.name, (unsigned long long)d->terms.version,
+		(unsigned long long)d->terms.epoch);
+	bwl_put(stdout, "  for       %s, fleet %s\n", d->audience, d->fleet);
+	bwl_put(stdout, "  holds     from %s to %s\n", bwl_utc(d->terms.issued_s, -1, from),
+		bwl_utc(d->terms.not_after_s, -1, to));
+	bwl_put(stdout, "  SHA-256   %s\n", bwl_hex_encode(d->digest, 32, hex));
 	for (size_t i = 0; i < v->nsig; i++) {
 		const char *owner =
 			root ? bwl_root_owner(root, v->sig[i].key, bwl_signed_role(d->type)) : NULL;
 
-		printf("  %s %.16s…%s%s\n", i ? "         " : "signed by", v->sig[i].key,
-		       owner ? " " : "", owner ? owner : "");
+		bwl_put(stdout, "  %s %.16s…%s%s\n", i ? "         " : "signed by", v->sig[i].key,
+			owner ? " " : "", owner ? owner : "");
 	}
 	if (people >= 0)
-		printf("  verified  %d of the people of role %s%s\n", people,
-		       bwl_role_word(bwl_signed_role(d->type)),
-		       enough ? "" : ": it may tighten, and widens nothing");
+		bwl_put(stdout, "  verified  %d of the people of role %s%s\n", people,
+			bwl_role_word(bwl_signed_role(d->type)),
+			enough ? "" : ": it may tighten, and widens nothing");
 	else
 		printf("  not verified: no --root was named\n");
 }

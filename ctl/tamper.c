@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include "bwl/desired.h"
+#include "bwl/text.h"
 #include "ctl.h"
 #include "ipsec/expel.h"
 #include "journal/journal.h"
@@ -41,10 +42,11 @@ static void show_answer(const struct ctl *c, const json_t *answer, const char *a
 		ctl_print_answer("tamper", answer);
 		return;
 	}
-	printf("%s: %s", by ? by : "bwlimitd", action);
+	bwl_put(stdout, "%s: %s", by ? by : "bwlimitd", action);
 	for (size_t i = 0; i < json_array_size(peers); i++)
-		printf("%s %s", i ? "," : ":", json_string_value(json_array_get(peers, i)));
-	printf("%s\n", json_is_true(json_object_get(answer, "all")) ? ": every peer" : "");
+		bwl_put(stdout, "%s %s", i ? "," : ":",
+			json_string_value(json_array_get(peers, i)));
+	bwl_put(stdout, "%s\n", json_is_true(json_object_get(answer, "all")) ? ": every peer" : "");
 }
 
 /* What was done here; revoking prints its own report. */
@@ -58,7 +60,7 @@ static void show(const struct ctl *c, enum bwl_action did)
 	if (c->json)
 		ctl_print_answer("tamper", o);
 	else
-		printf("%s: %s\n", CTL_PROGRAM, action);
+		bwl_put(stdout, "%s: %s\n", CTL_PROGRAM, action);
 	json_decref(o);
 }
 
@@ -129,16 +131,8 @@ static int has_peer(struct ctl *c, const char *name)
 /* Invalid UTF-8 must not prevent closing. */
 static json_t *pack(char *why)
 {
-	json_t *o;
-
-	for (char *s = why; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = ' ';
-	o = json_pack("{s:s, s:s}", "verb", "tamper", "why", why);
-	for (char *s = why; !o && *s; s++)
-		if ((unsigned char)*s > 0x7f)
-			*s = '?';
-	return o ? o : json_pack("{s:s, s:s}", "verb", "tamper", "why", why);
+	bwl_text_plain(why, BWL_LINE);
+	return json_pack("{s:s, s:s}", "verb", "tamper", "why", why);
 }
 
 /*
@@ -174,6 +168,8 @@ static int tamper(struct ctl *c, int argc, char **argv)
 		return r;
 	if (!argc)
 		return ctl_usage(c, "the reason is missing: the log has nothing else");
+	if (argc > 1 && !strcmp(argv[0], "reason")) /* as everywhere */
+		argc--, argv++;
 	ctl_join(argc, argv, why, sizeof(why));
 	r = peer ? has_peer(c, peer) : 0;
 	if (r)
@@ -201,7 +197,7 @@ static int tamper(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_tamper_cmds[] = {
-	{ "tamper", NULL, "[--peer NAME] [--policy FILE] REASON…",
+	{ "tamper", NULL, "[--peer NAME] [--policy FILE] [reason] TEXT…",
 	  "Report tampering: for scripts and a BMC",
 	  "bwlimitd does what the policy says (tamper: { command: … }; log by default), and logs an alarm.\n"
 	  "If it does not answer within a second, this command acts by the policy that bwlimitd accepted\n"

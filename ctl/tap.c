@@ -61,7 +61,7 @@ static int look_up(struct ctl *c, struct order *o)
 			r = ctl_view_no_peer(c, &v, o->peer);
 	}
 	for (unsigned i = 0; !r && i < BWL_MAX_PORTS; i++)
-		if (*v.pins->dev[i].name && v.pins->dev[i].kind == BWL_PORT_HOST)
+		if (v.pins->dev[i].ifindex && v.pins->dev[i].kind == BWL_PORT_HOST)
 			o->device[o->ndevices++] = bwl_must(strdup(v.pins->dev[i].name));
 	bwl_policy_free(p);
 	bwl_view_close(&v);

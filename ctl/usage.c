@@ -177,7 +177,7 @@ const struct ctl_cmd ctl_usage_cmds[] = {
 	  "Every volume: what is spent, and how far the ledger has released it",
 	  "LEDGER: none (no ledger yet: only the maps count), released, behind (spent up to what is on disk:\n"
 	  "the disk is slow or full, or bwlimitd is gone), awaited (closed until it is written), closed,\n"
-	  "past-unknown (starts spent: neither maps nor ledger know its past; `grant NAME volume +V`).\n"
+	  "past-unknown (starts spent: neither maps nor ledger know its past; `grant NAME volume +V once`).\n"
 	  "--most N: list at most N, the most spent first.\n"
 	  "The last line says whether the ledger is bound to a TPM's counter (docs/ledger.md).\n\n"
 	  "Examples:\n"

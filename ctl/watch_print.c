@@ -56,17 +56,17 @@ static void print_human(const json_t *o)
 	const char *reason = text_of(o, "reason"), *why = dropped_why(reason);
 	char buf[24];
 
-	printf("%s %-16s %-8s %s %s", text_of(o, "time"), text_of(o, "event"), text_of(o, "port"),
-	       text_of(o, "peer"), text_of(o, "source"));
+	bwl_put(stdout, "%s %-16s %-8s %s %s", text_of(o, "time"), text_of(o, "event"),
+		text_of(o, "port"), text_of(o, "peer"), text_of(o, "source"));
 	if (ports)
 		printf(" %u", number_of(o, "source_port"));
-	printf(" > %s", text_of(o, "destination"));
+	bwl_put(stdout, " > %s", text_of(o, "destination"));
 	if (ports)
 		printf(" %u", number_of(o, "destination_port"));
-	printf(" %s %u bytes: %s", protocol(number_of(o, "ethertype"), proto, buf),
-	       number_of(o, "frame_bytes"), reason);
+	bwl_put(stdout, " %s %u bytes: %s", protocol(number_of(o, "ethertype"), proto, buf),
+		number_of(o, "frame_bytes"), reason);
 	if (why)
-		printf(" (%s)", why);
+		bwl_put(stdout, " (%s)", why);
 	putchar('\n');
 	fflush(stdout);
 }

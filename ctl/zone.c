@@ -126,10 +126,10 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 
 	if (!argc)
 		return ctl_usage(c, "give a zone and what to change");
-	r = ctl_words(c, argc - 1, argv + 1, CTL_W_LIMIT, &w);
+	r = ctl_words(c, argc - 1, argv + 1, CTL_W_LIMIT | CTL_W_REASON, &w);
 	if (r)
 		return r;
-	if (!w.seen)
+	if (!(w.seen & ~(unsigned int)CTL_W_REASON))
 		return ctl_usage(c, "give what to change: rate, burst or volume");
 	r = ctl_edit_begin(c, &pins, &pol);
 	for (size_t i = 0; !r && i < pol->nzones; i++)
@@ -141,10 +141,8 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 	}
 	if (!r) {
 		z->limit.present = true;
-		if (w.seen & CTL_W_RATE) {
-			z->limit.rate_bps = w.lim.rate_bps;
-			z->limit.burst = 0; /* the default depends on the rate */
-		}
+		if (w.seen & CTL_W_RATE)
+			z->limit.rate_bps = w.lim.rate_bps; /* burst 0: the rate's default */
 		if (w.seen & CTL_W_BURST)
 			z->limit.burst = w.lim.burst;
 		if (w.seen & CTL_W_VOLUME) {
@@ -177,7 +175,7 @@ const struct ctl_cmd ctl_zone_cmds[] = {
 	  "Examples:\n"
 	  "  bwlimit-ctl zone list\n",
 	  zone_list },
-	{ "zone", "set", "NAME [rate R] [burst B] [volume V]",
+	{ "zone", "set", "NAME [rate R] [burst B] [volume V] [reason TEXT…]",
 	  "Change the limit that a zone's peers share",
 	  "Examples:\n"
 	  "  bwlimit-ctl zone set external rate 50mbit volume 10gb per 1d\n",

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See glass.h. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <bwl/bytes.h>
+#include <bwl/cleanup.h>
 #include <bwl/doc.h>
+#include <bwl/encode.h>
 #include <bwl/show.h>
 #include "from_copy.h"
 #include "glass.h"
@@ -97,6 +102,64 @@ void bwl_glass_free(struct bwl_glass *g)
 	bwl_signed_free(&g->doc);
 }
 
+/* A policy that people signed and that may hold; NULL: its bytes are not those. */
+static struct bwl_policy *signed_policy(const char *dir, const struct bwl_digest *held)
+{
+	BWL_AUTO_FREE char *bytes = NULL;
+	struct bwl_policy *pol = NULL;
+	struct bwl_signed d;
+	char path[512], hex[65];
+	const char *text;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/documents/%s", dir, bwl_hex_encode(held->b, 32, hex));
+	BWL_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0 || bwl_bytes_read(fd, BWL_SIGNED_BYTES_MOST, &bytes, &len, NULL) ||
+	    bwl_signed_peek(bytes, len, &d, NULL))
+		return NULL;
+	text = bwl_payload_text(d.body, "text");
+	if (!text || memcmp(d.digest, held->b, sizeof(d.digest)) ||
+	    bwl_policy_parse(d.terms.name, text, strlen(text), bwl_now_ns(), time(NULL), &pol,
+			     NULL))
+		pol = NULL;
+	bwl_signed_free(&d);
+	return pol;
+}
+
+static bool take_limits(struct bwl_pol_peer *p, const struct bwl_policy *from)
+{
+	const struct bwl_pol_peer *own = from ? bwl_policy_peer(from, p->name) : NULL;
+
+	if (!own)
+		return false;
+	p->grant = own->grant;
+	p->mode = own->mode;
+	return true;
+}
+
+/*
+ * What the grant does not name stays as the policy has it. The maps, and the accepted policy of a
+ * fleet, have it as the last grant left it, which may be over. Of two policies that may hold the
+ * first one held before the other, which widens.
+ */
+static void put_own_limits(struct bwl_policy *pol, const struct bwl_memory *m, const char *dir,
+			   const struct bwl_policy *copy, const struct bwl_signed *d)
+{
+	struct bwl_pol_peer *p = bwl_policy_peer(pol, bwl_payload_text(d->body, "peer"));
+	bool done = !p;
+	size_t n;
+	const struct bwl_digest *held = bwl_memory_held(m, &n);
+
+	for (size_t i = 0; !done && i < n; i++) {
+		BWL_AUTO(bwl_policy_free) struct bwl_policy *own = signed_policy(dir, &held[i]);
+
+		done = take_limits(p, own);
+	}
+	if (!done && !n)
+		take_limits(p, copy);
+}
+
 /* A policy from the maps lacks the peers' IKE identities: the accepted policy has them. */
 static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const char *dir,
 		     const struct bwl_signed *d, struct bwl_policy **ret, struct bwl_err *e)
@@ -115,6 +178,8 @@ static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const char 
 	copy = r ? NULL : enrolled_accepted(dir);
 	if (copy)
 		enrolled_fill(*ret, copy, copy);
+	if (!r)
+		put_own_limits(*ret, m, dir, copy, d);
 	return r ? r : bwl_grant_into(*ret, d, bwl_now_ns(), wall_s, e);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/text.h>
 #include "chain.h"
 
 __attribute__((format(printf, 3, 4))) static void say(struct ev_chain *c, bool bad, const char *fmt,
@@ -183,15 +184,6 @@ static void follow(struct ev_chain *c, const struct ev_entry *x, const struct ev
 	c->n = m;
 }
 
-/* Makes text from a foreign file printable on a terminal. */
-static void set_printable(char *ret, size_t size, const char *text)
-{
-	snprintf(ret, size, "%s", text);
-	for (; *ret; ret++)
-		if (*ret < ' ' || *ret > '~')
-			*ret = '?';
-}
-
 static void look_at_balance(struct ev_chain *c, const struct ev_entry *x,
 			    const struct ev_peer *peer, uint32_t n)
 {
@@ -201,7 +193,7 @@ static void look_at_balance(struct ev_chain *c, const struct ev_entry *x,
 		if (peer[i].balanced)
 			continue;
 		c->unbalanced_peers++;
-		set_printable(why, sizeof(why), peer[i].why);
+		bwl_text_ascii(why, sizeof(why), peer[i].why);
 		say(c, false, "interval %" PRIu64 ": peer %02x%02x%02x%02x… does not balance: %s",
 		    x->id.sequence, peer[i].pseudonym.b[0], peer[i].pseudonym.b[1],
 		    peer[i].pseudonym.b[2], peer[i].pseudonym.b[3],

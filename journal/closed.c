@@ -147,11 +147,8 @@ static void merge(struct bwl_closed_limit *to, const struct bwl_closed_limit *fr
 		memset(t, 0, sizeof(*t));
 		return;
 	}
-	if (f->set & BWL_JS_RATE) {
+	if (f->set & BWL_JS_RATE)
 		t->rate_bps = f->rate_bps;
-		if (!(f->set & BWL_JS_BURST))
-			t->set &= ~(uint32_t)BWL_JS_BURST; /* the default follows the rate */
-	}
 	if (f->set & BWL_JS_BURST)
 		t->burst = f->burst;
 	if (f->set & BWL_JS_MORE) {

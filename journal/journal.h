@@ -117,7 +117,8 @@ struct bwl_journal_by {
 int bwl_journal_closed_by(struct bwl_pins *p, const struct bwl_journal_by *by, struct bwl_err *e);
 /* Before an opening: START or LIFT. */
 int bwl_journal_opening(const struct bwl_pins *p, enum bwl_journal_kind kind, struct bwl_err *e);
-/* Before a grant, with the lock. for_ns: 0: it never ends. */
+/* Before a grant, with the lock. for_ns: 0: it never ends; BWL_JOURNAL_SAME_END: as before. */
+#define BWL_JOURNAL_SAME_END (~0ULL)
 int bwl_journal_grant(struct bwl_pins *p, const char *name, struct bwl_journal_limits lim,
 		      uint64_t for_ns, struct bwl_err *e);
 /* After limits were set; zone: of a zone. */

@@ -318,8 +318,10 @@ int bwl_journal_grant(struct bwl_pins *p, const char *name, struct bwl_journal_l
 		r = bwl_fail(e, EIO, "cannot read the destinations of %s", name);
 	bwl_gen_close(&g);
 	snprintf(rec.name, sizeof(rec.name), "%.31s", name);
-	rec.lim.set |= BWL_JS_EXPIRY;
-	rec.lim.expiry_s = for_ns ? (uint64_t)time(NULL) + for_ns / 1000000000 : 0;
+	if (for_ns != BWL_JOURNAL_SAME_END) {
+		rec.lim.set |= BWL_JS_EXPIRY;
+		rec.lim.expiry_s = for_ns ? (uint64_t)time(NULL) + for_ns / 1000000000 : 0;
+	}
 	rec.pfx = plain(o.set.item, o.set.n);
 	rec.npfx = (uint32_t)o.set.n;
 	if (!r)

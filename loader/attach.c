@@ -3,7 +3,7 @@
  * attach: host ports down, maps and programs, uplinks (last gate first), host ports' programs, the
  * tunnel device if there are encrypted peers, policy, a check of what the kernel has, host ports
  * up. After a kill anywhere before the last step the host ports are down; after it everything is in
- * place. Running it again repairs.
+ * place. Running it again repairs. Ports of the policy that are absent are awaited: await.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 #include <bwl/text.h>
 #include "bwlimit.skel.h"
 #include "attach.h"
+#include "await.h"
 #include "enrolled/gate.h"
 #include "hidden.h"
 #include "journal/journal.h"
@@ -94,6 +95,8 @@ int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_
 	int r;
 
 	*ret = NULL;
+	a->named_host = a->nhost;
+	a->named_uplink = a->nuplink;
 	if (!a->policy && (a->nhost || a->nuplink))
 		return 0;
 	r = bwl_desired_load(a->policy, ret, e);
@@ -195,6 +198,8 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 		r = bwl_management_yield(l, a, e);
 	if (!r)
 		r = bwl_record_pin(l, e);
+	if (!r)
+		r = bwl_await_absent(l, a, e);
 	pace_uplinks(a, pol, up);
 	for (i = 0; !r && i < a->nuplink; i++)
 		r = bwl_attach_port(l, a, &up[i], BWL_PORT_UPLINK, e);

@@ -16,11 +16,20 @@ struct bwl_attach {
 	const char *host[BWL_MAX_PORTS], *uplink[BWL_MAX_PORTS];
 	const char *management[BWL_MAX_PORTS];
 	unsigned nhost, nuplink, nmanagement;
+	bool named_host, named_uplink; /* on the command line: they have to be there */
+	/* attach_find.c: ports of the policy that are not there, and all of them in its order. */
+	struct bwl_absent {
+		const char *name;
+		unsigned kind;
+	} absent[BWL_MAX_PORTS];
+	const char *order[2 * BWL_MAX_PORTS];
+	unsigned nabsent, norder;
 	struct bwl_make make;
 	enum bwl_tc_way tc;
 	enum bwl_xdp_way xdp;
 	enum bwl_record_want record;
 	enum bwl_latency_want latency;
+	bool unattended; /* await: it takes nothing for management that was not so before */
 	bool republish, trust_clock, keep_down, open, json, pace, try_hardware;
 };
 
@@ -29,8 +38,11 @@ struct bwl_attach {
  * NULL. Ports that the command line does not name come from it.
  */
 int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_err *e);
-/* attach_find.c: the devices of a->host and a->uplink. */
-int bwl_attach_find(const struct bwl_attach *a, struct bwl_netdev *host, struct bwl_netdev *up,
+/*
+ * attach_find.c: the devices of a->host and a->uplink. Those of the policy that are absent are
+ * moved to a->absent; one uplink has to be there.
+ */
+int bwl_attach_find(struct bwl_attach *a, struct bwl_netdev *host, struct bwl_netdev *up,
 		    struct bwl_err *e);
 /* attach_port.c: attaches or replaces the programs of one port, then makes it known to them. */
 int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,

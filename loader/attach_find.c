@@ -10,7 +10,7 @@
 #include "role.h"
 
 struct find {
-	const struct bwl_attach *a;
+	struct bwl_attach *a;
 	struct bwl_pins *p; /* NULL: nothing is attached */
 	struct bwl_netdev *dev;
 	struct bwl_devlink_port *port;
@@ -70,18 +70,46 @@ static int find_one(const struct find *f, const char *name, unsigned kind, struc
 	return bwl_role_check(f->port, f->nport, f->dev, f->ndev, d, kind, e);
 }
 
+/* What the command line names has to be there; what only the policy names may come later. */
+static int find_kind(const struct find *f, unsigned kind, struct bwl_netdev *ret, struct bwl_err *e)
+{
+	struct bwl_attach *a = f->a;
+	const char **name = kind == BWL_PORT_HOST ? a->host : a->uplink;
+	unsigned *n = kind == BWL_PORT_HOST ? &a->nhost : &a->nuplink, i, there = 0;
+	bool named = kind == BWL_PORT_HOST ? a->named_host : a->named_uplink;
+	int r = 0;
+
+	for (i = 0; !r && i < *n; i++) {
+		a->order[a->norder++] = name[i];
+		r = find_one(f, name[i], kind, &ret[there], e);
+		if (!r) {
+			name[there++] = name[i];
+		} else if (r == -ENODEV && !named && !called(f, name[i])) {
+			a->absent[a->nabsent++] = (struct bwl_absent){ name[i], kind };
+			*e = (struct bwl_err){ 0 };
+			r = 0;
+		}
+	}
+	*n = there;
+	return r;
+}
+
 static int find_all(const struct find *f, struct bwl_netdev *host, struct bwl_netdev *up,
 		    struct bwl_err *e)
 {
 	const struct bwl_attach *a = f->a;
 	const struct bwl_netdev *d;
 	unsigned i;
-	int r = 0;
+	int r = find_kind(f, BWL_PORT_UPLINK, up, e);
 
-	for (i = 0; !r && i < a->nhost; i++)
-		r = find_one(f, a->host[i], BWL_PORT_HOST, &host[i], e);
-	for (i = 0; !r && i < a->nuplink; i++)
-		r = find_one(f, a->uplink[i], BWL_PORT_UPLINK, &up[i], e);
+	if (!r && !a->nuplink && !a->named_uplink) {
+		bwl_fail(e, ENODEV, "no uplink of the policy is there: %s is absent",
+			 a->absent[0].name);
+		return bwl_hint(e, "ip link show lists the devices; with one of its uplinks: "
+				   "bwlimit-load attach");
+	}
+	if (!r)
+		r = find_kind(f, BWL_PORT_HOST, host, e);
 	for (i = 0; !r && i < a->nmanagement; i++) {
 		d = called(f, a->management[i]);
 		if (d)
@@ -91,7 +119,7 @@ static int find_all(const struct find *f, struct bwl_netdev *host, struct bwl_ne
 	return r;
 }
 
-int bwl_attach_find(const struct bwl_attach *a, struct bwl_netdev *host, struct bwl_netdev *up,
+int bwl_attach_find(struct bwl_attach *a, struct bwl_netdev *host, struct bwl_netdev *up,
 		    struct bwl_err *e)
 {
 	struct find f = { .a = a };

@@ -9,6 +9,7 @@
 #include <bwl/tables.h>
 #include "bwlimit.skel.h"
 #include "attach.h"
+#include "await.h"
 #include "hook/libxdp.h"
 #include "hook/iif_rules.h"
 #include "fallback.h"
@@ -124,6 +125,7 @@ int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct
 	unsigned n = bwl_attach_points(kind, &s), i;
 	char why[BWL_WHY_LEN];
 	bool bonded;
+	bool awaited = kind == BWL_PORT_UPLINK && bwl_is_awaited(l->pins, d->name, kind);
 	int r;
 
 	/* A bond would run XDP on its members, which the programs do not know. */
@@ -144,8 +146,12 @@ int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct
 			r = bwl_note_put(&at, why, e);
 		r = r > 0 ? 0 : r; /* > 0: replaced in the form it had; why says so */
 	}
+	if (!r && awaited)
+		bwl_await_narrow(l, d);
 	if (!r)
 		bwl_attach_register(l, d, kind);
+	if (!r && awaited)
+		r = bwl_await_ready(d, e);
 	return r;
 }
 

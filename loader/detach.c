@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <bwl/next_hops.h>
 #include "attach.h"
+#include "await.h"
 #include "hidden.h"
 #include "hook/iif_rules.h"
 #include "hook/port_sysctl.h"
@@ -20,11 +21,12 @@
  * replaced one by one, in place and under traffic. Old and new programs charge the same state, so
  * nothing is lost in between. If a map has another shape everything is stopped (reason `upgrade`)
  * until all programs are the new ones: relayout.h. What cannot be taken over is refused before
- * anything is touched.
+ * anything is touched. Ports that were awaited and are there now are attached, too.
  */
 int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 {
 	struct bwl_load l = { .dir_fd = -1 };
+	struct bwl_awaited came = { 0 };
 	struct bwl_netdev d;
 	int r, i;
 
@@ -52,6 +54,8 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 		if (dev->kind != BWL_PORT_MANAGEMENT)
 			r = bwl_attach_port(&l, a, &d, dev->kind, e);
 	}
+	if (!r)
+		bwl_await_attach(&l, a, &came);
 	if (!r) /* also if the attached maps know no management device */
 		r = bwl_attach_lock(&l, a, e);
 	if (!r) {
@@ -70,6 +74,8 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 		r = bwl_attach_look(&l, e);
 	if (!r)
 		r = bwl_load_settle(&l, BWL_RUN, e);
+	if (!r)
+		r = bwl_await_open(&l, &came, e);
 	if (r && l.pins && l.pins->ctl->stop == BWL_UPGRADING)
 		bwl_warn("everything stays closed (reason upgrade) until bwlimit-load upgrade "
 			 "succeeds");

@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <bwl/text.h>
 #include <bwl/doc.h>
+#include "await.h"
 #include "guard.h"
+#include "load.h"
 #include "hook/iif_rules.h"
 #include "hook/port_sysctl.h"
 #include "fallback.h"
@@ -43,22 +46,48 @@ static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d,
 static bool may_be_up(const struct bwl_attach *a, const struct bwl_netdev *d)
 {
 	return d->loopback || !d->up || bwl_is_listed(a->management, a->nmanagement, d->name) ||
-	       bwl_is_listed(a->uplink, a->nuplink, d->name);
+	       (bwl_is_listed(a->uplink, a->nuplink, d->name) &&
+		!bwl_is_awaited_in(a->dir, d->name));
 }
 
-static int close_dev(const struct bwl_attach *a, const struct bwl_netdev *d)
+static int set_down(const struct bwl_netdev *d)
 {
 	struct bwl_err e = { 0 };
-	int r;
+	int r = bwl_netdev_set_up(d->ifindex, false, &e);
 
-	bwl_port_sysctl_keep(d);
-	bwl_attach_say_shut(bwl_pin_dir(a->dir), d, 1);
-	r = bwl_netdev_set_up(d->ifindex, false, &e);
 	if (r)
 		bwl_warn("%s is up and not covered: %s", d->name, e.text);
 	else
 		bwl_audit("%s was up and not covered: set down", d->name);
 	return r;
+}
+
+static int close_dev(const struct bwl_attach *a, const struct bwl_netdev *d)
+{
+	bwl_port_sysctl_keep(d);
+	bwl_attach_say_shut(bwl_pin_dir(a->dir), d, 1);
+	return set_down(d);
+}
+
+/*
+ * Under the lock nobody attaches it between the look and its end: bwlimitd would take that for
+ * somebody else's doing. Whoever has the lock may be long: then the time between is short.
+ */
+static void close_stranger(const struct bwl_attach *a, const struct bwl_netdev *d)
+{
+	const char *dir = bwl_pin_dir(a->dir);
+	struct bwl_netdev port;
+	int lock;
+
+	bwl_port_sysctl_keep(d);
+	lock = bwl_lock_if_free(dir);
+	if (!is_attached(a, d, &port))
+		set_down(d);
+	/* it was attached in between: await.c */
+	if (lock < 0 && is_attached(a, d, &port) && !bwl_note_is_closed(dir, &port))
+		bwl_netdev_set_up(d->ifindex, true, NULL);
+	if (lock >= 0)
+		close(lock);
 }
 
 static int look(const struct bwl_netdev *d, void *arg)
@@ -70,7 +99,7 @@ static int look(const struct bwl_netdev *d, void *arg)
 	if (may_be_up(a, d))
 		return 0;
 	if (!is_attached(a, d, &port)) {
-		close_dev(a, d);
+		close_stranger(a, d);
 	} else if (bwl_note_is_closed(dir, &port)) {
 		close_dev(a, d);
 		if (!bwl_note_is_closed(dir, &port)) /* `up` ran in between */
@@ -79,7 +108,11 @@ static int look(const struct bwl_netdev *d, void *arg)
 	return 0;
 }
 
-/* If the policy cannot be read, no uplink is known: everything but management goes down. */
+/*
+ * An uplink may be up before anything is attached: then no host port is. One that is awaited may
+ * not, because others are attached and host ports are up.
+ *
+ * If the policy cannot be read, no uplink is known: everything but management goes down. */
 static void ports_of(struct bwl_attach *a, struct bwl_policy **pol)
 {
 	struct bwl_err e = { 0 };
@@ -149,7 +182,7 @@ int bwl_guard(struct bwl_attach *a, struct bwl_err *e)
 
 	ports_of(a, &pol);
 	bwl_info("watching for devices that are not ports");
-	r = bwl_netdev_watch(look, a, e);
+	r = bwl_netdev_watch(look, a, 0, e);
 	bwl_policy_free(pol);
 	return r;
 }

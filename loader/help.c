@@ -76,6 +76,7 @@ static const char *const examples[] = {
 	"status --json",
 	"down --management oob_net0",
 	"guard --management oob_net0",
+	"await",
 	"probe --host pf0hpf --uplink p0 --json",
 	"probe --host pf0hpf --uplink p0 --try-hardware",
 	"detach --open",

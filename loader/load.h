@@ -43,6 +43,8 @@ void bwl_load_init(void);
  * none.
  */
 int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_err *e);
+/* Takes that lock if nobody has it, and nobody attaches until close(). -1: somebody has it. */
+int bwl_lock_if_free(const char *dir);
 /*
  * Loads the programs against the pinned maps. m: creates and pins the maps if there are none, or if
  * an interrupted attach or detach left an incomplete set. m NULL: they must exist. Maps of an

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <bwl/doc.h>
 #include <bwl/output.h>
+#include <bwl/show.h>
 #include "audit/tool_log.h"
 #include "attach.h"
+#include "await.h"
 #include "enrolled/gate.h"
 #include "guard.h"
 #include "help.h"
@@ -41,7 +43,8 @@ static int cmd_detach(struct bwl_attach *a, struct bwl_err *e)
 		bwl_doc_print(json_pack("{s:i, s:s, s:b}", "version", BWL_JSON_VERSION, "kind",
 					"detach", "open", a->open));
 	else if (!r)
-		printf("detached; host ports are %s\n", a->open ? "UP, without any limit" : "down");
+		bwl_put(stdout, "detached; host ports are %s\n",
+			a->open ? "UP, without any limit" : "down");
 	return r;
 }
 
@@ -76,6 +79,10 @@ static const struct load_command commands[] = {
 	{ .name = "guard",
 	  .about = "do the same for devices that appear later, until it is stopped",
 	  .run = bwl_guard },
+	{ .name = "await",
+	  .about =
+		  "attach ports of the policy that were absent, when they appear, until it is stopped",
+	  .run = bwl_await },
 	{ .name = "probe",
 	  .about = "what this kernel and these devices offer, found by trying",
 	  .run = bwl_probe },

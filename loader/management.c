@@ -34,7 +34,7 @@ static bool has_address(const struct ifaddrs *all, const char *name)
 
 static bool is_attached_port(const struct bwl_pins *p, const struct bwl_netdev *d)
 {
-	int id = bwl_port_id(p, d->name);
+	int id = bwl_port_named(p, d->name);
 
 	return id >= 0 && p->dev[id].kind != BWL_PORT_MANAGEMENT;
 }
@@ -157,7 +157,7 @@ int bwl_management_attach(struct bwl_load *l, const struct bwl_attach *a, struct
 
 	if (n < 0)
 		return n;
-	if (n || (!a->nmanagement && attach_known(l, a)))
+	if (n || (!a->nmanagement && attach_known(l, a)) || a->unattended)
 		return 0;
 	return attach_found(l, a, e);
 }

@@ -82,6 +82,17 @@ static int lock_dir(struct bwl_load *l, struct bwl_err *e)
 	return 0;
 }
 
+int bwl_lock_if_free(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 static void unlock_dir(struct bwl_load *l)
 {
 	if (l->dir_fd >= 0)

@@ -76,7 +76,7 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 	json_t *progs = json_array();
 	struct bwl_netdev d = { 0 };
 	const struct bwl_attach_point *s;
-	bool there = !bwl_port_device(dev, &d, NULL);
+	bool there = dev->ifindex && !bwl_port_device(dev, &d, NULL);
 	unsigned i, n = bwl_attach_points(dev->kind, &s);
 	json_t *o;
 
@@ -85,9 +85,10 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 
 		json_array_append_new(progs, one_program(&at));
 	}
-	o = json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:b}", "port_id", id, "port", dev->name,
-		      "role", role(dev->kind), "ifindex", dev->ifindex, "mtu_bytes", dev->mtu,
-		      "present", there, "up", d.up, "carrier", d.carrier);
+	o = json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:b}", "port_id", id, "port",
+		      dev->name, "role", role(dev->kind), "ifindex", dev->ifindex, "mtu_bytes",
+		      dev->mtu, "awaited", !dev->ifindex, "present", there, "up", d.up, "carrier",
+		      d.carrier);
 	json_object_set_new(o, "driver", bwl_json_text(*d.kind ? d.kind : NULL));
 	json_object_set_new(o, "bond", bond_members(&d));
 	json_object_set_new(o, "programs", progs);
@@ -165,13 +166,13 @@ static bool yes(const json_t *o, const char *key)
 static void print_program(const json_t *q)
 {
 	if (!strcmp(str(q, "how"), "unknown"))
-		printf("    %-14s shown to root only\n", str(q, "program"));
+		bwl_put(stdout, "    %-14s shown to root only\n", str(q, "program"));
 	else if (!yes(q, "attached"))
-		printf("    %-14s not attached\n", str(q, "program"));
+		bwl_put(stdout, "    %-14s not attached\n", str(q, "program"));
 	else
-		printf("    %-14s %-12s tag %s link %lld%s\n", str(q, "program"), str(q, "how"),
-		       str(q, "tag") ? str(q, "tag") : "-", num(q, "link_id"),
-		       yes(q, "first") ? "" : "  NOT FIRST");
+		bwl_put(stdout, "    %-14s %-12s tag %s link %lld%s\n", str(q, "program"),
+			str(q, "how"), str(q, "tag") ? str(q, "tag") : "-", num(q, "link_id"),
+			yes(q, "first") ? "" : "  NOT FIRST");
 	if (str(q, "fallback"))
 		bwl_say(19, "    %14s (%s)", "", str(q, "fallback"));
 }
@@ -257,11 +258,13 @@ static void print_text(const json_t *o)
 	print_head(o);
 	json_array_foreach(json_object_get(o, "ports"), i, v)
 	{
-		printf("%-12s %-10s ifindex %-5lld mtu %-5lld %s\n", str(v, "port"), str(v, "role"),
-		       num(v, "ifindex"), num(v, "mtu_bytes"),
-		       !yes(v, "present") ? "GONE" : link_word(v));
+		bwl_put(stdout, "%-12s %-10s ifindex %-5lld mtu %-5lld %s\n", str(v, "port"),
+			str(v, "role"), num(v, "ifindex"), num(v, "mtu_bytes"),
+			yes(v, "awaited")    ? "AWAITED"
+			: !yes(v, "present") ? "GONE"
+					     : link_word(v));
 		json_array_foreach(json_object_get(v, "bond"), k, q)
-			printf("    of %-11s %s\n", str(q, "device"), link_word(q));
+			bwl_put(stdout, "    of %-11s %s\n", str(q, "device"), link_word(q));
 		json_array_foreach(json_object_get(v, "programs"), k, q) print_program(q);
 	}
 }
@@ -270,6 +273,7 @@ int bwl_status(struct bwl_attach *a, struct bwl_err *e)
 {
 	json_t *ports = json_array(), *o;
 	struct bwl_pins *p;
+	uint64_t awaited;
 	uint32_t ctl_id;
 	size_t i;
 	int r;
@@ -280,8 +284,9 @@ int bwl_status(struct bwl_attach *a, struct bwl_err *e)
 		return r;
 	}
 	ctl_id = bwl_map_id(p->fd[BWL_PIN_ctl]);
+	bwl_ports_awaited(p, &awaited);
 	for (i = 0; i < BWL_MAX_PORTS; i++)
-		if (p->dev[i].ifindex)
+		if (p->dev[i].ifindex || awaited & 1ULL << i)
 			json_array_append_new(ports, one_port(p, (unsigned)i, ctl_id));
 	o = document(p, ports);
 	if (a->json) {

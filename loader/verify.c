@@ -243,13 +243,23 @@ static void check_heartbeat(struct bwl_report *r, const struct bwl_pins *p, cons
 			  bwl_human_time((double)(beat - now) / 1e9, buf));
 }
 
-static void check_policy_ports(struct bwl_report *r, const struct bwl_pins *p,
-			       const struct bwl_gen *g)
+/* Absent: what is there is enforced. There, and not attached: nothing of it passes. */
+static void check_policy_ports(struct bwl_report *r, struct bwl_pins *p, const struct bwl_gen *g)
 {
+	struct bwl_netdev d;
+	uint64_t awaited;
 	unsigned i;
 
+	bwl_ports_awaited(p, &awaited);
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
-		if (g->base->port[i].flags && !p->dev[i].ifindex)
+		if (awaited & 1ULL << i && bwl_netdev_get(p->dev[i].name, &d, NULL))
+			bwl_check(r, "port-awaited", BWL_WARN,
+				  "make it appear, or take it out of the policy; attached by "
+				  "bwlimit-await.service",
+				  "%s %s of the policy is absent: it is awaited",
+				  p->dev[i].kind == BWL_PORT_HOST ? "host port" : "uplink",
+				  p->dev[i].name);
+		else if (g->base->port[i].flags && !p->dev[i].ifindex)
 			bwl_check(r, "policy-port", BWL_FAIL, "bwlimit-load attach",
 				  "port %s of the policy is not attached", g->base->port[i].name);
 		if (!g->base->port[i].flags && p->dev[i].ifindex &&
@@ -426,7 +436,7 @@ static int verify(struct bwl_attach *a, struct bwl_pins *p, bool quiet, struct b
 	if (!err && a->json)
 		bwl_doc_print(json_incref(o));
 	else if (!err)
-		printf("%u failed, %u warning%s\n", r.failed, r.warned, BWL_S(r.warned));
+		bwl_put(stdout, "%u failed, %u warning%s\n", r.failed, r.warned, BWL_S(r.warned));
 	json_decref(o);
 	return err ? err : (int)r.failed;
 }

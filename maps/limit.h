@@ -66,7 +66,7 @@ BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
 
 /*
  * bwl_state_v1: BPF writes. User space does so before the entry's first use, where a policy changes
- * (lib/publish/carryover.h, bwl_rate_follow()), and where the ledger knows what was spent
+ * (lib/accounts/carryover.c, bwl_rate_follow()), and where the ledger knows what was spent
  * (agent/ledger/release_adopt.c). Index: bwl_grant_state(id), bwl_accept_state(id); from
  * 2 * max_peers on the extras, two entries (one cache line) each.
  *
@@ -144,9 +144,11 @@ BWL_ASSERT_SIZE(struct bwl_release, 16);
 /*
  * bwl_held_v1: user space writes, BPF does not read it. Accounts that a writer of a policy holds
  * full until no packet uses the previous policy, so that the next writer can settle them if this
- * one is killed (lib/publish/carryover.h). [0]: `own` entries follow, `put` was bwl_ctl.active when
- * they were written. [0].state: 1 + what bwl_ctl.active is once the names that bwl_extra_v1 notes
- * (BWL_X_RENAMED) are in force; 0: it notes none.
+ * one is killed (lib/accounts/carryover.c). [0]: `own` entries follow, `put` was bwl_ctl.active
+ * when they were written. [0].state: 1 + what bwl_ctl.active is once the names that bwl_extra_v1
+ * notes (BWL_X_RENAMED) are in force; 0: it notes none. [0].window: the same until what comes after
+ * the switch is done: who was revoked just before it is closed by his prefixes, too, and what is
+ * owed where peers gave prefixes up is noted (bwl_given_v1).
  */
 enum bwl_held_kind {
 	BWL_HELD_DONE,  /* nothing is held, or no longer */
@@ -155,7 +157,7 @@ enum bwl_held_kind {
 	BWL_HELD_FROM, /* the previous entry takes over this state's account */
 };
 struct bwl_held {
-	__u64 own; /* the account's balance */
+	__u64 own; /* the account's balance; BWL_HELD_FROM: so much at least */
 	__u64 put; /* the value it was held at */
 	__u32 state;
 	__u32 window; /* BWL_NO_WINDOW: a total volume */

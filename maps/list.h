@@ -66,6 +66,9 @@
 	X(retired, HASH, struct bwl_key_retired, __u32, BWL_AT_LOAD(n->max_peers), 7,            \
 	  "load, ctl, agent", "the same",                                                        \
 	  "prefix → id of a peer that left revoked or with volume spent; closed prefixes") \
+	X(given, HASH, struct bwl_key_retired, struct bwl_given,                                 \
+	  BWL_AT_LOAD(n->max_peers + 2), 8, "load, ctl, agent", "the same",                      \
+	  "prefix → `bwl_given`: what is owed where a peer that stays gave a prefix up")         \
 	X(peercnt, PERCPU, __u32, struct bwl_peer_count, BWL_AT_LOAD(n->max_peers), 7,           \
 	  "**BPF**", "tools", "peer id → `bwl_peer_count`")                                      \
 	X(cpu, PERCPU, __u32, struct bwl_cpu, 1, 7, "**BPF**", "BPF",                            \
@@ -125,7 +128,7 @@
  */
 #define BWL_LAYOUTS(X)                                                                             \
 	X(7, 0x6dde7458f1a871e6ULL, "0.3.0")                                                       \
-	X(8, 0x2e2ef149c2a92956ULL, "0.4.0")
+	X(8, 0x837b5afebefbb0cbULL, "0.4.0")
 
 /* Those before 0.3.0, to say what to do. */
 #define BWL_LAYOUTS_GONE                                                                           \

@@ -294,6 +294,33 @@ struct bwl_key_retired {
 };
 BWL_ASSERT_SIZE(struct bwl_key_retired, 20);
 
+/*
+ * bwl_given_v1: prefix -> what is owed there. User space writes and reads. A peer that stays, and
+ * no longer has the prefix, goes on with its account: what was on it when the prefix was given up
+ * is noted here, until somebody has the prefix and counts it (by such a volume, or a zone), or it
+ * is over. Who comes to count it there owes it. With a prefix of length 0: of prefixes for which
+ * there was no room; every new name owes that. The key's `closed` is 0.
+ */
+struct bwl_owed {
+	__u64 total_bytes;  /* against a total volume: for ever */
+	__u64 window_bytes; /* against a windowed one, with what a shorter one has forgotten */
+};
+#define BWL_OWED_GRANT 0
+#define BWL_OWED_ACCEPT 1
+#define BWL_OWED_FLOOR 2
+#define BWL_OWED_TENANT 3 /* the largest of all host ports */
+#define BWL_OWED_CLASS 4  /* and one for each class from here on */
+#define BWL_OWED_KINDS 16
+_Static_assert(BWL_OWED_CLASS + _BWL_CLASS_MAX <= BWL_OWED_KINDS, "one for each class");
+struct bwl_given {
+	__u64 until_ns;   /* windowed ones end then */
+	__u32 zone_state; /* whose account `zone` is; 0: of several */
+	__u32 _pad;
+	struct bwl_owed zone;
+	struct bwl_owed of[BWL_OWED_KINDS];
+};
+BWL_ASSERT_SIZE(struct bwl_given, 288);
+
 /* bwl_winown_v1[i]: user space writes. State index whose windowed volume is window i. */
 #define BWL_WINDOW_FREE 0U
 

@@ -7,6 +7,7 @@
 #include "bwl/clock.h"
 #include "bwl/doc.h"
 #include "bwl/output.h"
+#include "bwl/show.h"
 #include "bwl/signals.h"
 #include "handover.h"
 #include "options.h"
@@ -58,9 +59,9 @@ static void say(void *arg, const struct sync_says *s)
 	if (o->json) {
 		say_json(s, document, text);
 	} else {
-		puts(text);
+		bwl_put(stdout, "%s\n", text);
 		if (s->err && *s->err->hint)
-			printf("  %s\n", s->err->hint);
+			bwl_put(stdout, "  %s\n", s->err->hint);
 	}
 	fflush(stdout);
 }
@@ -84,7 +85,9 @@ static void say_serves(const struct options *o, const char *event, const char *t
 		json_object_set_new(line, "todo", bwl_json_text(todo));
 		bwl_doc_line(line);
 	} else {
-		printf("%s: %s%s%s\n", event, text, todo ? "\n  " : "", todo ? todo : "");
+		bwl_put(stdout, "%s: %s\n", event, text);
+		if (todo)
+			bwl_put(stdout, "  %s\n", todo);
 	}
 	fflush(stdout);
 }

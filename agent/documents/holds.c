@@ -192,13 +192,45 @@ static int by_seq(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* After a rollout went back, a grant may be for a peer that this policy lacks. */
+/*
+ * What a grant does not name stays as the policy has it, and not as a grant before it left it,
+ * which may be over.
+ */
+struct own {
+	struct bwl_lim grant;
+	uint8_t mode;
+};
+
+static struct own own_of(const struct docs_holding *h, const struct bwl_signed *g)
+{
+	const struct bwl_pol_peer *p = bwl_policy_peer(h->pol, bwl_payload_text(g->body, "peer"));
+
+	return p ? (struct own){ p->grant, p->mode } : (struct own){ 0 };
+}
+
+static void put_back(struct docs_holding *h, const struct bwl_signed *g, const struct own *own)
+{
+	struct bwl_pol_peer *p = bwl_policy_peer(h->pol, bwl_payload_text(g->body, "peer"));
+
+	if (!p)
+		return;
+	p->grant = own->grant;
+	p->mode = own->mode;
+}
+
+/*
+ * After a rollout went back, a grant may be for a peer that this policy lacks, or be of a limit
+ * that it does not have.
+ */
 static int put_grants(const struct docs *s, const struct docs_one *policy,
 		      const struct bwl_signed *more, struct docs_holding *h, struct bwl_err *e)
 {
 	size_t n, k = 0;
 	const struct bwl_memory_item *item = bwl_memory_items(s->m, &n);
 	BWL_AUTO_FREE const struct bwl_memory_item **list = bwl_must(calloc(n + 1, sizeof(*list)));
+	BWL_AUTO_FREE const struct docs_one **grant = bwl_must(calloc(n + 1, sizeof(*grant)));
+	BWL_AUTO_FREE struct own *own = bwl_must(calloc(n + 1, sizeof(*own)));
+	struct own of_more = more ? own_of(h, more) : (struct own){ 0 };
 	const struct bwl_memory_item *gone = missing(s, BWL_SIGNED_GRANT,
 						     more ? more->terms.name : NULL);
 	int r = 0;
@@ -215,15 +247,25 @@ static int put_grants(const struct docs *s, const struct docs_one *policy,
 		    !(more && !strcmp(more->terms.name, item[i].name)))
 			list[k++] = &item[i];
 	qsort(list, k, sizeof(*list), by_seq);
-	for (size_t i = 0; !r && i < k; i++) {
+	for (size_t i = 0; i < k; i++) {
 		const struct docs_one *g = docs_find(s, list[i]->digest.b);
 
 		if (g && g->d.type == BWL_SIGNED_GRANT && is_of(&g->d, policy) &&
-		    g->d.terms.epoch >= bwl_memory_epoch(s->m) &&
-		    bwl_policy_peer(h->pol, bwl_payload_text(g->d.body, "peer")))
-			r = put_grant(s, h, &g->d, e);
+		    g->d.terms.epoch >= bwl_memory_epoch(s->m) && bwl_grant_fits(h->pol, &g->d))
+			grant[i] = g;
+		if (grant[i])
+			own[i] = own_of(h, &g->d);
 	}
-	return r || !more ? r : put_grant(s, h, more, e);
+	for (size_t i = 0; !r && i < k; i++) {
+		if (!grant[i])
+			continue;
+		put_back(h, &grant[i]->d, &own[i]);
+		r = put_grant(s, h, &grant[i]->d, e);
+	}
+	if (r || !more)
+		return r;
+	put_back(h, more, &of_more);
+	return put_grant(s, h, more, e);
 }
 
 int docs_hold(const struct docs *s, const struct docs_one *policy, const struct bwl_signed *more,

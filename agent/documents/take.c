@@ -8,6 +8,7 @@
 #include <string.h>
 #include <syslog.h>
 #include <bwl/publish.h>
+#include <bwl/text.h>
 #include "agent.h"
 #include "journal/journal.h"
 #include "part.h"
@@ -15,14 +16,6 @@
 
 #define LINES 64 /* refusals that may be logged at once */
 #define LINE_EVERY_NS 60000000000ULL
-
-/* Text from outside goes into JSON and lines: only printable ASCII stays. */
-static void plain(char *s)
-{
-	for (; *s; s++)
-		if (*s < ' ' || *s > '~')
-			*s = '?';
-}
 
 /*
  * The same document may be handed over every minute: the log gets one line, the status has four
@@ -43,8 +36,8 @@ static void note_refusal(struct documents *v, const char *key, const char *bytes
 	}
 	snprintf(r.id, sizeof(r.id), "%s", e->id ? e->id : "failed");
 	snprintf(r.text, sizeof(r.text), "%.150s", e->text);
-	plain(r.key);
-	plain(r.text);
+	bwl_text_plain(r.key, BWL_ASCII);
+	bwl_text_plain(r.text, BWL_ASCII);
 	for (i = 0; i < DOCS_REFUSED - 1; i++)
 		if (!strcmp(v->refused[i].key, r.key))
 			break;

@@ -65,7 +65,7 @@ static void tell_set_aside(const struct ledger_part *v, const struct bwl_err *e)
 		LOG_ALERT, "ledger",
 		"the ledger cannot be trusted: %s; it is set aside as %s/ledger.db.bad and a new "
 		"one is started from the maps, which forget nothing before a reboot; volumes that "
-		"neither knows count as spent until bwlimit-ctl grant NAME volume +V",
+		"neither knows count as spent until bwlimit-ctl grant NAME volume +V once",
 		e->text, v->state_dir);
 }
 
@@ -138,7 +138,8 @@ static void note_room(struct ledger_part *v)
 	uint64_t now = bwl_now_ns();
 
 	if (*flags & BWL_LEDGER_CAME)
-		*flags = c.rows < c.most ? *flags & ~BWL_LEDGER_FULL : *flags | BWL_LEDGER_FULL;
+		*flags = c.full || c.rows >= c.most ? *flags | BWL_LEDGER_FULL
+						    : *flags & ~BWL_LEDGER_FULL;
 	if (room == v->room && (room == ROOM_ENOUGH || now - v->room_ns < REPEAT_NS))
 		return;
 	v->room_ns = now;

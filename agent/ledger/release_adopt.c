@@ -144,7 +144,7 @@ static int find_others(struct releases *m, struct ledger *l, uint32_t *ret_n, st
 			agent_log(
 				LOG_WARNING, "ledger",
 				"%s: neither maps nor ledger know its past use: its volume counts "
-				"as spent; bwlimit-ctl grant NAME volume +V gives it V",
+				"as spent; bwlimit-ctl grant NAME volume +V once gives it V",
 				t->key);
 		}
 	}

@@ -79,8 +79,10 @@ enum tamper_loss tamper_port_look(struct tamper_port *x, const struct bwl_dev *d
 	if (x->ifindex && x->ifindex != d->ifindex)
 		tamper_port_close(x);
 	if (!x->ifindex) {
-		if (!d->ifindex || bwl_now_ns() < x->retry_ns || open_port(x, d))
+		if (!d->ifindex || (d->ifindex == x->failed && bwl_now_ns() < x->retry_ns) ||
+		    open_port(x, d))
 			return TAMPER_KEPT;
+		x->failed = d->ifindex;
 		x->retry_ns = bwl_now_ns() + SECOND_NS;
 		return TAMPER_KEPT;
 	}

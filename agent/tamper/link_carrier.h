@@ -14,7 +14,8 @@ struct tamper_port {
 	uint32_t ifindex; /* of the open one; 0: none */
 	int dir, count;   /* the device's folder in sysfs; carrier_down_count */
 	unsigned long was;
-	uint64_t retry_ns;
+	uint32_t failed;   /* ifindex that could not be opened: it is not tried again */
+	uint64_t retry_ns; /* before that time */
 };
 
 enum tamper_loss {

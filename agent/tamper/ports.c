@@ -42,7 +42,7 @@ static void sign(struct tamper_ports *t, int i, const char *what)
 
 /*
  * Was something of bwlimit's own done to it since all news were read the last time? An uplink is
- * never set down by bwlimit.
+ * not set down by bwlimit; one that is awaited is no port yet.
  */
 static bool is_our_doing(const struct tamper_ports *t, int i)
 {
@@ -86,10 +86,12 @@ static void now_is(struct tamper_ports *t, uint32_t ifindex, bool up, bool carri
 	s->ifindex = ifindex;
 	s->up = up;
 	s->carrier = carrier;
-	if (was.ifindex != ifindex) {
+	if (was.ifindex != ifindex)
 		s->doings = bwl_port_doings(t->pins, (unsigned)i);
+	if (up && (was.ifindex != ifindex || !was.up) && !is_uplink(t, i))
+		bwl_port_opened(t->pins, (unsigned)i); /* whoever did: what closed it is over */
+	if (was.ifindex != ifindex)
 		return;
-	}
 	if (was.up && !up)
 		set_down(t, i);
 	else if (was.carrier && up && !carrier && !s->sysfs.ifindex)

@@ -125,14 +125,14 @@ static void text_exfil(const json_t *o)
 	     known = never || json_is_number(json_object_get(o, "least_s"));
 	size_t i;
 
-	printf("%s through all doors of %.0f trays: %s%s\n\n",
-	       bwl_human_size(number(o, "size_bytes"), a), number(o, "tray_count"),
-	       never || !known ? "" : "at least ",
-	       known ? bwl_human_time(never ? INFINITY : number(o, "least_s"), b) : "not known");
-	printf("  most by    %s\n", most ? most : "-");
-	printf("  long run   %s in all\n",
-	       bwl_human_rate(number(o, "long_run_bits_per_second"), a));
-	printf("  at once    %s in all\n", bwl_human_size(number(o, "at_once_bytes"), a));
+	bwl_put(stdout, "%s through all doors of %.0f trays: %s%s\n",
+		bwl_human_size(number(o, "size_bytes"), a), number(o, "tray_count"),
+		never || !known ? "" : "at least ",
+		known ? bwl_human_time(never ? INFINITY : number(o, "least_s"), b) : "not known");
+	bwl_put(stdout, "  most by    %s\n", most ? most : "-");
+	bwl_put(stdout, "  long run   %s in all\n",
+		bwl_human_rate(number(o, "long_run_bits_per_second"), a));
+	bwl_put(stdout, "  at once    %s in all\n", bwl_human_size(number(o, "at_once_bytes"), a));
 	printf("  exits      %.0f, and %.0f contained that are not counted\n",
 	       number(o, "exit_count"), number(o, "contained_count"));
 	json_array_foreach(list, i, v) bwl_warn("%s", json_string_value(v));
@@ -149,11 +149,12 @@ static void text_unacknowledged(const json_t *o)
 		const json_t *names = json_object_get(l, "tray_names");
 		double more = number(l, "tray_count") - (double)json_array_size(names);
 
-		printf("%s is %s on %.0f tray%s:",
-		       json_string_value(json_object_get(l, "document")),
-		       json_string_value(json_object_get(l, "lack")), number(l, "tray_count"),
-		       BWL_S(number(l, "tray_count")));
-		json_array_foreach(names, k, v) printf("%s %s", k ? "," : "", json_string_value(v));
+		bwl_put(stdout, "%s is %s on %.0f tray%s:",
+			json_string_value(json_object_get(l, "document")),
+			json_string_value(json_object_get(l, "lack")), number(l, "tray_count"),
+			BWL_S(number(l, "tray_count")));
+		json_array_foreach(names, k, v)
+			bwl_put(stdout, "%s %s", k ? "," : "", json_string_value(v));
 		if (more > 0)
 			printf(" and %.0f more", more);
 		puts("");

@@ -32,7 +32,7 @@ void fleet_document_print(const char *what, const json_t *o); /* an answer, for 
 	"  --no-wait       only publish, do not wait\n"
 #define FLEET_KEY_HELP                                                                             \
 	"  --key KEY       the signer's key: a PEM file, or pkcs11:…\n"                          \
-	"  --reason TEXT   why (default: user and machine)\n"                                      \
+	"  --reason TEXT   why, as `reason TEXT…` at the end (default: user and machine)\n"      \
 	"  --for TIME      how long the document is valid (3650d)\n"
 #define FLEET_ORDER_HELP FLEET_KEY_HELP FLEET_WAIT_HELP FLEET_CONF_HELP
 

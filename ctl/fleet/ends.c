@@ -111,10 +111,13 @@ void fleet_ends_text(const struct fleet_ends *ends)
 		puts("the store has no policy and no grant of theirs");
 		return;
 	}
-	printf("what they were granted ends at %s at the latest, when it was signed to end",
-	       bwl_utc(ends->not_after_s, -1, a));
-	if (ends->offline_s)
-		printf(";\nat %s where no newer signed time reaches them (offline_for)",
-		       bwl_utc(ends->offline_s, -1, b));
+	bwl_put(stdout,
+		"what they were granted ends at %s at the latest, when it was signed to end",
+		bwl_utc(ends->not_after_s, -1, a));
+	if (ends->offline_s) {
+		puts(";");
+		bwl_put(stdout, "at %s where no newer signed time reaches them (offline_for)",
+			bwl_utc(ends->offline_s, -1, b));
+	}
 	puts(".");
 }

@@ -186,6 +186,45 @@ static struct fleet_tray *append(struct fleet *f, const char *name, size_t len)
 	return &f->tray[f->n++];
 }
 
+/* Whatever lies there under its name, whoever signed it. */
+static bool has_doc_for_all(struct fleet *f, enum bwl_doc_kind kind, const char *name)
+{
+	struct fleet_doc x = { 0 };
+	int r = fleet_doc_bytes(f, f->conf.prefix, NULL, kind, name, &x);
+
+	fleet_doc_done(&x);
+	f->c->err = (struct bwl_err){ 0 };
+	return r != -ENOENT;
+}
+
+int fleet_known_tray(struct fleet *f, const char *name)
+{
+	BWL_AUTO_FREE const char **names = NULL;
+	const struct fleet_tray *t;
+	const char *near;
+	size_t n = 0;
+	int r = fleet_trays(f);
+
+	if (r)
+		return r;
+	t = fleet_tray(f, name);
+	if ((t && (t->enrolled || t->alive || t->has_status)) ||
+	    has_doc_for_all(f, BWL_DOC_enrolment, name) ||
+	    has_doc_for_all(f, BWL_DOC_expulsion, name))
+		return 0;
+	names = bwl_must(calloc(f->n + 1, sizeof(*names)));
+	for (size_t i = 0; i < f->n; i++)
+		if (&f->tray[i] != t)
+			names[n++] = f->tray[i].name;
+	near = ctl_nearest(name, names);
+	bwl_fail(&f->c->err, ENOENT,
+		 "the store knows no tray %.79s%s%.79s%s: nothing was published", name,
+		 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	return bwl_hint(
+		&f->c->err,
+		"bwlimit-ctl --fleet trays lists them; --unknown publishes it all the same");
+}
+
 struct fleet_tray *fleet_tray_add(struct fleet *f, const char *name)
 {
 	struct fleet_tray *t = fleet_tray(f, name);

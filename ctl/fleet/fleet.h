@@ -60,6 +60,8 @@ int fleet_trays(struct fleet *f);
 /* And their labels, from their enrolments. */
 int fleet_labels(struct fleet *f);
 struct fleet_tray *fleet_tray(struct fleet *f, const char *name); /* NULL: none */
+/* -ENOENT, with the nearest name: the store knows of no such tray. Lists the trays. */
+int fleet_known_tray(struct fleet *f, const char *name);
 /* Adds one if it is missing: for a tray to be enrolled. */
 struct fleet_tray *fleet_tray_add(struct fleet *f, const char *name);
 /*

@@ -18,6 +18,10 @@ int fleet_order_begin(struct ctl *c, struct fleet_order *o)
 
 	if (!o->key)
 		return ctl_usage(c, "--key is missing: the key that signs");
+	if (o->reason && *o->reason_words)
+		bwl_warn("the reason is given twice: the one at the end counts");
+	if (o->reason && !*o->reason_words)
+		ctl_fit_reason(o->reason, o->reason_words);
 	o->wait = (struct fleet_wait){ .timeout_ns = TIMEOUT_NS, .no_wait = o->no_wait };
 	if ((o->life && bwl_parse_time(o->life, &o->life_ns, &c->err)) ||
 	    (o->timeout && bwl_parse_time(o->timeout, &o->wait.timeout_ns, &c->err)))
@@ -30,6 +34,7 @@ int fleet_order_begin(struct ctl *c, struct fleet_order *o)
 
 void fleet_order_end(struct fleet_order *o)
 {
+	json_decref(o->left_out);
 	fleet_close(&o->fleet);
 }
 
@@ -38,8 +43,8 @@ const char *fleet_reason(const struct fleet_order *o, char buf[static 128])
 	char host[64] = "";
 	const char *user = getlogin();
 
-	if (o->reason)
-		return o->reason;
+	if (*o->reason_words)
+		return o->reason_words;
 	gethostname(host, sizeof(host) - 1);
 	snprintf(buf, 128, "by %.40s at %.60s", user ? user : "somebody", host);
 	return buf;
@@ -115,10 +120,19 @@ static bool needs_more(const struct fleet *f, enum bwl_signed_type type)
 	       (!f->root || bwl_root_threshold(f->root, BWL_ROLE_POLICY) > 1);
 }
 
+static void say_ordered(const struct fleet_order *o)
+{
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(o->names, i, v) if (!o->fleet.c->json)
+		bwl_put(stdout, "%s: ordered\n", json_string_value(v));
+}
+
 int fleet_order_give(struct fleet_order *o, enum bwl_signed_type type, const char *name,
 		     const char *audience, json_t *body)
 {
-	struct fleet_put p = { .pending = needs_more(&o->fleet, type) };
+	struct fleet_put p = { .pending = needs_more(&o->fleet, type), .unknown = o->left_out };
 	BWL_AUTO_FREE char *text = NULL;
 	int r = make(o, type, name, audience, body, &text);
 
@@ -129,6 +143,7 @@ int fleet_order_give(struct fleet_order *o, enum bwl_signed_type type, const cha
 	p.len = strlen(text);
 	r = fleet_put(&o->fleet, &p);
 	if (!r) {
+		say_ordered(o);
 		bwl_audit("--fleet %s: %s, version %llu, for %.200s", bwl_signed_word(type), name,
 			  (unsigned long long)p.d.terms.version, audience);
 		if (type == BWL_SIGNED_EXPULSION && !o->keep_user)

@@ -10,7 +10,11 @@ struct fleet_order {
 	struct fleet_wait wait;
 	const char *key, *life, *timeout, *reason;
 	bool no_wait;
-	bool keep_user; /* for an expelled tray: put.h */
+	bool keep_user;      /* for an expelled tray: put.h */
+	bool unknown;        /* --unknown: also about names that the store does not know */
+	const json_t *names; /* each has its line once that is published; or NULL */
+	json_t *left_out;    /* names that it does not, for the report; or NULL */
+	char reason_words[CTL_REASON]; /* ctl_reason() */
 	uint64_t life_ns;
 	int64_t after_s; /* sign documents after this time */
 };
@@ -29,7 +33,7 @@ int fleet_order_begin(struct ctl *c, struct fleet_order *o);
 int fleet_order_give(struct fleet_order *o, enum bwl_signed_type type, const char *name,
 		     const char *audience, json_t *body);
 void fleet_order_end(struct fleet_order *o);
-/* --reason, or the user. */
+/* The reason, or the user. */
 const char *fleet_reason(const struct fleet_order *o, char buf[static 128]);
 
 #endif

@@ -90,20 +90,20 @@ static void print_words(const json_t *o)
 	char size[BWL_UNIT_BUF], before[BWL_UNIT_BUF], after[BWL_UNIT_BUF];
 	size_t i;
 
-	json_array_foreach(asks, i, v) printf("  %s\n", json_string_value(v));
+	json_array_foreach(asks, i, v) bwl_put(stdout, "  %s\n", json_string_value(v));
 	if (json_is_true(widens))
-		printf("  WIDENS, in %lld place%s:\n",
-		       (long long)json_integer_value(json_object_get(o, "widening_count")),
-		       BWL_S(json_integer_value(json_object_get(o, "widening_count"))));
+		bwl_put(stdout, "  WIDENS, in %lld place%s:\n",
+			(long long)json_integer_value(json_object_get(o, "widening_count")),
+			BWL_S(json_integer_value(json_object_get(o, "widening_count"))));
 	else
-		printf("  %s\n", json_is_false(widens)
-					 ? "widens nothing: one person suffices"
-					 : json_string_value(json_object_get(o, "why")));
-	json_array_foreach(list, i, v) printf("  + %s\n", json_string_value(v));
+		bwl_put(stdout, "  %s\n",
+			json_is_false(widens) ? "widens nothing: one person suffices"
+					      : json_string_value(json_object_get(o, "why")));
+	json_array_foreach(list, i, v) bwl_put(stdout, "  + %s\n", json_string_value(v));
 	if (!json_is_null(widens))
-		printf("  %s leave in at least %s; before, %s\n",
-		       bwl_human_size(json_number_value(json_object_get(o, "size_bytes")), size),
-		       least(o, "least_after_s", after), least(o, "least_before_s", before));
+		bwl_put(stdout, "  %s leave in at least %s; before, %s\n",
+			bwl_human_size(json_number_value(json_object_get(o, "size_bytes")), size),
+			least(o, "least_after_s", after), least(o, "least_before_s", before));
 }
 
 static void print_row(const json_t *o)
@@ -111,11 +111,12 @@ static void print_row(const json_t *o)
 	const json_t *list = json_object_get(o, "signers"), *v;
 	size_t i;
 
-	printf("%s, version %lld, for %s, signed by",
-	       json_string_value(json_object_get(o, "document")),
-	       (long long)json_integer_value(json_object_get(o, "document_version")),
-	       json_string_value(json_object_get(o, "audience")));
-	json_array_foreach(list, i, v) printf("%s %.32s", i ? "," : "", json_string_value(v));
+	bwl_put(stdout, "%s, version %lld, for %s, signed by",
+		json_string_value(json_object_get(o, "document")),
+		(long long)json_integer_value(json_object_get(o, "document_version")),
+		json_string_value(json_object_get(o, "audience")));
+	json_array_foreach(list, i, v)
+		bwl_put(stdout, "%s %.32s", i ? "," : "", json_string_value(v));
 	puts("");
 }
 

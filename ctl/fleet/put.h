@@ -9,7 +9,8 @@ struct fleet_put {
 	const char *file; /* for errors */
 	const char *bytes;
 	size_t len;
-	bool pending; /* where colleagues find it, but no tray */
+	bool pending;          /* where colleagues find it, but no tray */
+	const json_t *unknown; /* whom it does not name, for the report: zone.h; NULL: nobody */
 	/* the result */
 	struct bwl_signed d;
 	bool judged; /* verified by the pinned root; otherwise people and enough are meaningless */

@@ -145,6 +145,8 @@ static void tell_json(struct fleet *f, const struct fleet_put *p, const size_t *
 	json_object_set_new(o, "took_s", bwl_json_span(took_ns));
 	json_object_set_new(o, "store_user", bwl_json_text(p->store_user));
 	set_counts(o, p->ntrays, n);
+	json_object_set_new(o, "not_revoked",
+			    p->unknown ? json_deep_copy(p->unknown) : json_array());
 	json_object_set_new(o, "trays", rows);
 	json_object_set_new(o, "tampering", fleet_tampering(f));
 	bwl_doc_line(o);
@@ -166,7 +168,7 @@ static void tell_rest(struct fleet *f, const struct fleet_put *p)
 		struct bwl_err e;
 
 		if (t->chosen && word == FLEET_ACKNOWLEDGED && fleet_not_in_force(t->status))
-			printf("  %-20s %s\n", t->name, NOT_IN_FORCE);
+			bwl_put(stdout, "  %-20s %s\n", t->name, NOT_IN_FORCE);
 		if (!t->chosen || word == FLEET_ACKNOWLEDGED)
 			continue;
 		silent = true;
@@ -174,8 +176,8 @@ static void tell_rest(struct fleet *f, const struct fleet_put *p)
 		fleet_ends_of(f, t, &one);
 		fleet_ends_worse(&worst, &one);
 		if (shown++ < ROWS)
-			printf("  %-20s %-8s %s\n", t->name, words[word],
-			       text ? text : why_silent(t, &e));
+			bwl_put(stdout, "  %-20s %-8s %s\n", t->name, words[word],
+				text ? text : why_silent(t, &e));
 	}
 	if (shown > ROWS)
 		printf("  and %zu more (--json has all)\n", shown - ROWS);
@@ -197,11 +199,12 @@ static void tell_user(const struct fleet_put *p)
 	const char *tray = bwl_payload_text(p->d.body, "tray");
 
 	if (!strcmp(p->store_user, "kept"))
-		printf("its certificate still opens the store: root of etcd types `etcdctl user delete %s`\n",
-		       tray);
+		bwl_put(stdout,
+			"its certificate still opens the store: root of etcd types `etcdctl user delete %s`\n",
+			tray);
 	else
-		printf("user %s of the store %s\n", tray,
-		       *p->store_user == 'd' ? "is deleted" : "does not exist");
+		bwl_put(stdout, "user %s of the store %s\n", tray,
+			*p->store_user == 'd' ? "is deleted" : "does not exist");
 }
 
 int fleet_tell(struct fleet *f, const struct fleet_put *p, bool waited, uint64_t took_ns)
@@ -213,20 +216,20 @@ int fleet_tell(struct fleet *f, const struct fleet_put *p, bool waited, uint64_t
 	if (f->c->json)
 		tell_json(f, p, waited ? n : NULL, took_ns);
 	else
-		printf("%s/%s, version %llu of epoch %llu, for %s: %s\n",
-		       bwl_signed_word(p->d.type), p->d.terms.name,
-		       (unsigned long long)p->d.terms.version, (unsigned long long)p->d.terms.epoch,
-		       p->d.audience,
-		       p->pending ? "waits for more signatures: bwlimit-ctl --fleet approve"
-				  : "published");
+		bwl_put(stdout, "%s/%s, version %llu of epoch %llu, for %s: %s\n",
+			bwl_signed_word(p->d.type), p->d.terms.name,
+			(unsigned long long)p->d.terms.version,
+			(unsigned long long)p->d.terms.epoch, p->d.audience,
+			p->pending ? "waits for more signatures: bwlimit-ctl --fleet approve"
+				   : "published");
 	if (p->store_user && !f->c->json)
 		tell_user(p);
 	if (!waited)
 		return 0;
 	if (!f->c->json)
-		printf("%zu of %zu tray%s it, after %s\n", n[FLEET_ACKNOWLEDGED], p->ntrays,
-		       p->ntrays == 1 ? " has" : "s have",
-		       bwl_human_time((double)took_ns / 1e9, time));
+		bwl_put(stdout, "%zu of %zu tray%s it, after %s\n", n[FLEET_ACKNOWLEDGED],
+			p->ntrays, p->ntrays == 1 ? " has" : "s have",
+			bwl_human_time((double)took_ns / 1e9, time));
 	if (n[FLEET_ACKNOWLEDGED] == p->ntrays && all_in_force(f))
 		return 0;
 	if (!f->c->json)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <bwl/text.h>
 #include "../signed.h"
 #include "signed/payload.h"
 #include "says.h"
@@ -100,9 +101,7 @@ __attribute__((format(printf, 2, 3))) static void ask(json_t *list, const char *
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	for (char *at = text; *at; at++)
-		if (*at < ' ' || *at > '~')
-			*at = '?';
+	bwl_text_plain(text, BWL_ASCII);
 	json_array_append_new(list, json_string(text));
 }
 

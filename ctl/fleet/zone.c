@@ -5,9 +5,14 @@
 #include <string.h>
 #include <time.h>
 #include "../signed.h"
+#include "bwl/cleanup.h"
 #include "says.h"
 #include "signed/payload.h"
 #include "zone.h"
+
+/* An order that closes waits no longer for the question whether its names are known. */
+#define LOOK_NS (5 * 1000000000ULL)
+#define LOOK_TEXT "5 s"
 
 /* A policy that a tray may refuse, because it widens and too few signed it; name empty: none. */
 struct weak {
@@ -17,12 +22,14 @@ struct weak {
 
 struct zone {
 	struct fleet *f;
-	const char *name;
+	const char *name;      /* NULL: every peer, whoever signed the policy */
 	const char *assume;    /* trays, by name, or `all`; NULL: none */
 	json_t *peers;         /* names, as keys */
 	uint8_t (*digest)[32]; /* of the policies that were read */
 	size_t n;
 	struct weak weak;
+	uint64_t until_ns;   /* of names alone: no reading after this; 0: for ever */
+	struct bwl_err part; /* of names alone: why not all was read; code 0: it was */
 };
 
 static int unknown(struct bwl_err *e, int r)
@@ -63,7 +70,7 @@ static int take(struct zone *z, const struct fleet_doc *x)
 	const struct bwl_signed *d = &x->d;
 	const char *text = bwl_payload_text(d->body, "text");
 	struct bwl_policy *p = NULL;
-	int r = is_theirs(z, x);
+	int r = z->name ? is_theirs(z, x) : 0;
 
 	if (!r)
 		r = bwl_policy_parse(d->terms.name, text, strlen(text), bwl_now_ns(), time(NULL),
@@ -71,7 +78,7 @@ static int take(struct zone *z, const struct fleet_doc *x)
 	if (r)
 		return r;
 	for (size_t i = 0; i < p->npeers; i++)
-		if (!strcmp(p->peers[i].zone, z->name))
+		if (!z->name || !strcmp(p->peers[i].zone, z->name))
 			json_object_set_new(z->peers, p->peers[i].name, json_true());
 	bwl_policy_free(p);
 	if (!(z->n & (z->n - 1)))
@@ -101,6 +108,13 @@ static int take_name(void *arg, const struct bwl_etcd_kv *kv)
 	return 0;
 }
 
+static int of_rollout(struct zone *z, const char *tray, const char *name);
+
+static bool is_late(const struct zone *z)
+{
+	return z->until_ns && bwl_now_ns() > z->until_ns;
+}
+
 static int of_range(struct zone *z, const char *tray)
 {
 	char range[BWL_ETCD_KEY_MOST];
@@ -113,11 +127,18 @@ static int of_range(struct zone *z, const char *tray)
 	for (size_t i = 0; !r && i < l.n; i++) {
 		struct fleet_doc x;
 
+		if (is_late(z))
+			break;
 		r = fleet_doc_read(z->f, z->f->conf.prefix, tray, BWL_DOC_policy, l.name[i], &x);
 		if (!r) {
 			r = take(z, &x);
 			fleet_doc_done(&x);
 		} else if (r == -ENOENT) {
+			r = 0;
+		}
+		if (!z->name) { /* what cannot be read makes no name known */
+			of_rollout(z, tray ? tray : "-", l.name[i]);
+			z->f->c->err = (struct bwl_err){ 0 };
 			r = 0;
 		}
 	}
@@ -346,6 +367,92 @@ int fleet_zone_peers(struct fleet *f, const char *audience, const char *zone, co
 	}
 	*ret = json_array();
 	json_object_foreach(z.peers, name, v) json_array_append_new(*ret, json_string(name));
+	json_decref(z.peers);
+	free(z.digest);
+	return r;
+}
+
+static bool all_known(const struct zone *z, const json_t *peers)
+{
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(peers, i,
+			   v) if (!json_object_get(z->peers, json_string_value(v))) return false;
+	return true;
+}
+
+static void look(struct zone *z, const char *tray)
+{
+	struct bwl_err *e = &z->f->c->err;
+	int r = of_range(z, tray);
+
+	if (!r && is_late(z))
+		r = bwl_fail(e, ETIMEDOUT, "that takes more than " LOOK_TEXT);
+	if (r && !z->part.code)
+		z->part = *e;
+	*e = (struct bwl_err){ 0 };
+}
+
+/* The trays are only asked for names that no policy for all has. */
+static int read_until_known(struct zone *z, const char *audience, const json_t *peers)
+{
+	struct fleet *f = z->f;
+	size_t n;
+	int r = fleet_trays(f);
+
+	z->until_ns = bwl_now_ns() + LOOK_NS;
+	if (!r)
+		r = fleet_choose(f, audience, &n);
+	if (!r)
+		look(z, NULL);
+	for (size_t i = 0; !r && i < f->n && !all_known(z, peers); i++) {
+		if (f->tray[i].chosen)
+			look(z, f->tray[i].name);
+		if (is_late(z))
+			break;
+	}
+	for (size_t i = 0; i < f->n; i++)
+		f->tray[i].chosen = false;
+	return r;
+}
+
+static json_t *unknown_peer(const struct zone *z, const char *name)
+{
+	BWL_AUTO_FREE const char **names = bwl_must(
+		calloc(json_object_size(z->peers) + 1, sizeof(*names)));
+	const char *key, *near;
+	size_t n = 0;
+	json_t *v;
+
+	json_object_foreach(z->peers, key, v) names[n++] = key;
+	near = ctl_nearest(name, names);
+	return json_pack("{s:s, s:o}", "peer", name, "why",
+			 json_sprintf("no policy of these trays has such a peer%s%s%s",
+				      near ? "; did you mean '" : "", near ? near : "",
+				      near ? "'?" : ""));
+}
+
+int fleet_known_peers(struct fleet *f, const char *audience, json_t *peers, json_t **unknown)
+{
+	struct zone z = { .f = f, .peers = json_object() };
+	int r = read_until_known(&z, audience, peers);
+
+	if (!r && z.part.code && !all_known(&z, peers))
+		bwl_warn(
+			"not every policy could be read, so names that none has are ordered, too: %.300s; --unknown does not look",
+			z.part.text);
+	*unknown = json_array();
+	for (size_t i = 0; !r && i < json_array_size(peers);) {
+		const char *name = json_string_value(json_array_get(peers, i));
+
+		if (json_object_get(z.peers, name) || z.part.code) {
+			i++;
+			continue;
+		}
+		json_array_append_new(*unknown, unknown_peer(&z, name));
+		json_array_remove(peers, i);
+	}
 	json_decref(z.peers);
 	free(z.digest);
 	return r;

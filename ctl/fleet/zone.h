@@ -18,4 +18,12 @@
 int fleet_zone_peers(struct fleet *f, const char *audience, const char *zone, const char *assume,
 		     json_t **ret);
 
+/*
+ * Takes the names that no policy for that audience has, nor had before a rollout, out of `peers`,
+ * and into *unknown, a list of {"peer", "why"}, the caller's. What does not verify counts here: it
+ * only makes a name known. What could not be read in 5 s, or at all, delays or prevents no order:
+ * then all stay in `peers`, with a warning.
+ */
+int fleet_known_peers(struct fleet *f, const char *audience, json_t *peers, json_t **unknown);
+
 #endif

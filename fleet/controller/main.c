@@ -6,6 +6,7 @@
 #include "bwl/clock.h"
 #include "bwl/doc.h"
 #include "bwl/output.h"
+#include "bwl/show.h"
 #include "bwl/signals.h"
 #include "dev.h"
 #include "module.h"
@@ -48,10 +49,13 @@ static void say(const struct ctrl *c, const char *event, const char *what,
 
 	snprintf(text, sizeof(text), "%s%s%s%s%s", event, what ? " " : "", what ? what : "",
 		 why ? ": " : "", why ? why->text : "");
-	if (c->o->json)
+	if (c->o->json) {
 		say_json(event, what, text, todo);
-	else
-		printf("%s%s%s\n", text, todo ? "\n  " : "", todo ? todo : "");
+	} else {
+		bwl_put(stdout, "%s\n", text);
+		if (todo)
+			bwl_put(stdout, "  %s\n", todo);
+	}
 	fflush(stdout);
 }
 

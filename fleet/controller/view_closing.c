@@ -181,7 +181,9 @@ static struct view_closing *closing_for(struct view *v, const struct bwl_signed 
 	}
 	if (v->nclosing == VIEW_CLOSING_MOST)
 		make_room(v);
-	v->closing = bwl_must(reallocarray(v->closing, v->nclosing + 1, sizeof(*v->closing)));
+	if (!(v->nclosing & (v->nclosing - 1))) /* by doubling: a realloc that moves copies all */
+		v->closing = bwl_must(reallocarray(v->closing, v->nclosing ? 2 * v->nclosing : 1,
+						   sizeof(*v->closing)));
 	v->closing[v->nclosing] =
 		(struct view_closing){ .type = d->type, .audience = bwl_must(strdup(d->audience)) };
 	memcpy(v->closing[v->nclosing].what, what, 32);

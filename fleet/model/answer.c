@@ -352,6 +352,18 @@ json_t *model_usage(const struct model_asked *a)
 	return o;
 }
 
+/* What a reason's row and one of merged frames both have. */
+static json_t *count_row(unsigned hook, const struct model_count *n)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "port", json_null());
+	json_object_set_new(o, "hook", json_string(hook ? "gate" : "ingress"));
+	json_object_set_new(o, "frames", bwl_json_u64(n->frames));
+	json_object_set_new(o, "bytes", bwl_json_u64(n->bytes));
+	return o;
+}
+
 static json_t *reason_row(unsigned hook, unsigned reason, const struct model_count *n)
 {
 	static const struct {
@@ -362,42 +374,50 @@ static json_t *reason_row(unsigned hook, unsigned reason, const struct model_cou
 		BWL_REASONS(X)
 #undef X
 	};
-	json_t *o = json_object();
+	json_t *o = count_row(hook, n);
 
-	json_object_set_new(o, "port", json_null());
-	json_object_set_new(o, "hook", json_string(hook ? "gate" : "ingress"));
 	json_object_set_new(o, "reason", json_string(reasons[reason].name));
 	json_object_set_new(o, "passes", json_boolean(reasons[reason].pass));
 	json_object_set_new(o, "text", json_string(reasons[reason].text));
 	json_object_set_new(o, "todo",
 			    bwl_json_text(*reasons[reason].todo ? reasons[reason].todo : NULL));
-	json_object_set_new(o, "frames", bwl_json_u64(n->frames));
-	json_object_set_new(o, "bytes", bwl_json_u64(n->bytes));
 	json_object_set_new(o, "charged_bytes", bwl_json_u64(n->charged));
 	return o;
 }
 
+/* Over the trays that are asked for. */
+static struct model_count summed(const struct model_asked *a, unsigned hook, unsigned column)
+{
+	struct model_count n = { 0 };
+
+	for (size_t i = 0; i < a->set->n; i++) {
+		const struct model_tray *t = a->set->tray[i];
+
+		if (!model_chosen(a->set, t, &a->choice))
+			continue;
+		n.frames += t->reason[hook][column].frames;
+		n.bytes += t->reason[hook][column].bytes;
+		n.charged += t->reason[hook][column].charged;
+	}
+	return n;
+}
+
 json_t *model_reasons(const struct model_asked *a)
 {
-	json_t *o = bwl_doc("reasons"), *rows = json_array();
+	json_t *o = bwl_doc("reasons"), *rows = json_array(), *merged = json_array();
+	struct model_count n;
 
 	for (unsigned hook = 0; hook < 2; hook++) {
 		for (unsigned r = 0; r < _BWL_REASON_MAX; r++) {
-			struct model_count n = { 0 };
-
-			for (size_t i = 0; i < a->set->n; i++) {
-				const struct model_tray *t = a->set->tray[i];
-
-				if (!model_chosen(a->set, t, &a->choice))
-					continue;
-				n.frames += t->reason[hook][r].frames;
-				n.bytes += t->reason[hook][r].bytes;
-				n.charged += t->reason[hook][r].charged;
-			}
+			n = summed(a, hook, r);
 			if (n.frames)
 				json_array_append_new(rows, reason_row(hook, r, &n));
 		}
+		n = summed(a, hook, MODEL_MERGED);
+		if (n.frames)
+			json_array_append_new(merged, count_row(hook, &n));
 	}
 	json_object_set_new(o, "reasons", rows);
+	json_object_set_new(o, "merged", merged);
 	return o;
 }

@@ -69,6 +69,8 @@ struct model_volume {
 	double window_s;
 };
 
+#define MODEL_MERGED _BWL_REASON_MAX
+
 struct model_count {
 	uint64_t frames, bytes, charged;
 };
@@ -116,7 +118,11 @@ struct model_tray {
 	uint8_t sw, npeers, nvolumes;
 	struct model_peer peer[MODEL_PEERS];
 	struct model_volume volume[MODEL_VOLUMES];
-	struct model_count reason[2][_BWL_REASON_MAX]; /* by hook: ingress, gate */
+	/*
+	 * By hook: ingress, gate. MODEL_MERGED: what merged packets stood for, beyond the frames
+	 * of the reasons.
+	 */
+	struct model_count reason[2][MODEL_MERGED + 1];
 	struct model_minute minute[MODEL_MINUTES];
 	struct model_curve *curve; /* NULL: not known */
 	double long_run_bps, at_once;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/text.h>
 #include "set.h"
 
 static bool is_kind(const json_t *o, const char *kind, const char *list, const json_t **ret)
@@ -42,15 +43,6 @@ static uint8_t one_of(const char *const *words, const char *s)
 	while (words[i] && strcmp(words[i], s))
 		i++;
 	return words[i] ? i : (uint8_t)(i - 1);
-}
-
-/* Cut to size; whatever is not printable ASCII becomes '?'. */
-static void keep(char *to, size_t size, const char *s)
-{
-	snprintf(to, size, "%s", s);
-	for (; *to; to++)
-		if (*to < ' ' || *to > '~')
-			*to = '?';
 }
 
 /* Adds what was sent since the last look to its minute. */
@@ -146,6 +138,15 @@ static int reason_of(const char *s)
 	return -1;
 }
 
+static void add_count(struct model_tray *t, int column, const json_t *row)
+{
+	struct model_count *n = &t->reason[!strcmp(word(row, "hook"), "gate")][column];
+
+	n->frames += whole(row, "frames");
+	n->bytes += whole(row, "bytes");
+	n->charged += whole(row, "charged_bytes"); /* of reasons only */
+}
+
 int model_take_reasons(struct model_tray *t, const json_t *o)
 {
 	const json_t *rows, *v;
@@ -157,14 +158,14 @@ int model_take_reasons(struct model_tray *t, const json_t *o)
 	json_array_foreach(rows, i, v)
 	{
 		int reason = reason_of(word(v, "reason"));
-		struct model_count *n;
 
-		if (reason < 0)
-			continue;
-		n = &t->reason[!strcmp(word(v, "hook"), "gate")][reason];
-		n->frames += whole(v, "frames");
-		n->bytes += whole(v, "bytes");
-		n->charged += whole(v, "charged_bytes");
+		if (reason >= 0)
+			add_count(t, reason, v);
+	}
+	/* A tray with an older version sends none. */
+	json_array_foreach(json_object_get(o, "merged"), i, v)
+	{
+		add_count(t, MODEL_MERGED, v);
 	}
 	return 0;
 }
@@ -224,7 +225,7 @@ int model_take_exfil(struct model_set *s, struct model_tray *t, const json_t *o)
 	t->exits = (uint32_t)number(o, "exit_count");
 	t->contained = (uint32_t)number(o, "contained_count");
 	t->unlimited = (uint32_t)number(o, "unlimited_count");
-	keep(t->binding, sizeof(t->binding), word(o, "binding"));
+	bwl_text_ascii(t->binding, sizeof(t->binding), word(o, "binding"));
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* See status.h: what is closed on a tray, and what it lacks. */
 #include <jansson.h>
 #include <string.h>
+#include "bwl/text.h"
 #include "status.h"
 
 static const char *const words[_STATUS_ALARMS] = {
@@ -29,11 +30,7 @@ static bool keep(char *to, size_t size, const json_t *v)
 
 	if (!json_is_string(v) || !len || len >= size)
 		return false;
-	for (size_t i = 0; i <= len; i++) {
-		char c = json_string_value(v)[i];
-
-		to[i] = c && (c < ' ' || c > '~') ? '?' : c;
-	}
+	bwl_text_ascii(to, size, json_string_value(v));
 	return true;
 }
 

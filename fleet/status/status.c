@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bwl/encode.h"
+#include "bwl/text.h"
 #include "status.h"
 
 static int no_good(struct bwl_err *e, const char *tray, const char *what)
@@ -20,28 +21,19 @@ static bool take_number(const json_t *o, const char *key, uint64_t *ret)
 	return !v || (json_is_integer(v) && json_integer_value(v) >= 0);
 }
 
-/* Cut to size; whatever is not printable ASCII becomes '?': people will see it. */
-static void keep(char *to, size_t size, const char *text)
-{
-	snprintf(to, size, "%s", text);
-	for (; *to; to++)
-		if (*to < ' ' || *to > '~')
-			*to = '?';
-}
-
 /* A missing word is empty. */
 static bool take_word(const json_t *o, const char *key, char *ret, size_t size)
 {
 	const json_t *v = json_object_get(o, key);
 
-	keep(ret, size, json_is_string(v) ? json_string_value(v) : "");
+	bwl_text_ascii(ret, size, json_is_string(v) ? json_string_value(v) : "");
 	return !v || json_is_string(v);
 }
 
 /* "KIND/NAME" */
 static bool take_what(const char *what, char ret[static STATUS_WHAT])
 {
-	keep(ret, STATUS_WHAT, what);
+	bwl_text_ascii(ret, STATUS_WHAT, what);
 	return strlen(what) < STATUS_WHAT;
 }
 

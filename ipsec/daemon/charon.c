@@ -112,7 +112,7 @@ static void say(struct keep *k, const char *what, const char *peer, const struct
 		bwl_doc_line(o);
 		return;
 	}
-	printf("%s %s%s%s", when, what, peer ? " " : "", peer ? peer : "");
+	bwl_put(stdout, "%s %s%s%s", when, what, peer ? " " : "", peer ? peer : "");
 	if (l)
 		printf(": %u connections, %u unloaded, %u left out because revoked", l->connections,
 		       l->unloaded, l->revoked);

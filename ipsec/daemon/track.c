@@ -40,12 +40,12 @@ static void on_change(const struct bwl_pins *p, uint32_t id, const struct bwl_tr
 	if (d->json)
 		say_json(&(struct bwl_track_row){ p, id, v }, when);
 	else if (v->flags & BWL_TUN_SA)
-		printf("%s %s open: SA out 0x%08x, in 0x%08x, offload %s\n", when,
-		       name ? name : "-", ntohl(v->spi_out), ntohl(v->spi_in),
-		       bwl_track_offload_name(v->offload));
+		bwl_put(stdout, "%s %s open: SA out 0x%08x, in 0x%08x, offload %s\n", when,
+			name ? name : "-", ntohl(v->spi_out), ntohl(v->spi_in),
+			bwl_track_offload_name(v->offload));
 	else
-		printf("%s %s closed: %s (%s)\n", when, name ? name : "-",
-		       bwl_track_why_name(v->why), bwl_track_why_text(v->why));
+		bwl_put(stdout, "%s %s closed: %s (%s)\n", when, name ? name : "-",
+			bwl_track_why_name(v->why), bwl_track_why_text(v->why));
 	fflush(stdout);
 }
 

@@ -9,63 +9,9 @@
 #include <unistd.h>
 #include "bwl/err.h"
 #include "bwl/doc.h"
+#include "bwl/text.h"
 
 static const char *program_name = "bwlimit";
-
-/* Length of the UTF-8 sequence at s, 0 if it is invalid (RFC 3629). NUL ends every sequence. */
-static size_t utf8_len(const unsigned char *s)
-{
-	unsigned char lo = 0x80, hi = 0xbf;
-	size_t i, n;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		n = 2;
-	else if (s[0] >= 0xe0 && s[0] <= 0xef)
-		n = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		n = 4;
-	else
-		return 0;
-	if (s[0] == 0xe0)
-		lo = 0xa0;
-	else if (s[0] == 0xed)
-		hi = 0x9f;
-	else if (s[0] == 0xf0)
-		lo = 0x90;
-	else if (s[0] == 0xf4)
-		hi = 0x8f;
-	for (i = 1; i < n; i++) {
-		if (s[i] < lo || s[i] > hi)
-			return 0;
-		lo = 0x80;
-		hi = 0xbf;
-	}
-	return n;
-}
-
-/*
- * Messages quote foreign text: none of its escape sequences may reach a terminal, and JSON needs
- * valid UTF-8. C1 controls (U+0080 to U+009F) are escapes, too.
- */
-static void make_printable(char *text)
-{
-	unsigned char *s = (unsigned char *)text;
-
-	while (*s) {
-		size_t n = utf8_len(s);
-
-		if (n == 0 || (n == 1 && (*s < 0x20 || *s == 0x7f) && *s != '\n')) {
-			*s++ = '?';
-		} else if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) {
-			*s++ = '?';
-			*s++ = '?';
-		} else {
-			s += n;
-		}
-	}
-}
 
 void *bwl_must(void *p)
 {
@@ -87,7 +33,7 @@ void bwl_err_fill(struct bwl_err *e, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
-	make_printable(e->text);
+	bwl_text_plain(e->text, BWL_LINES);
 }
 
 int bwl_err_hint(struct bwl_err *e, const char *fmt, ...)
@@ -99,7 +45,7 @@ int bwl_err_hint(struct bwl_err *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->hint, sizeof(e->hint), fmt, ap);
 	va_end(ap);
-	make_printable(e->hint);
+	bwl_text_plain(e->hint, BWL_LINES);
 	return -e->code;
 }
 
@@ -110,7 +56,7 @@ json_t *bwl_json_err(const struct bwl_err *e, const char *program)
 	char file[sizeof(e->file)];
 
 	memcpy(file, e->file, sizeof(file));
-	make_printable(file);
+	bwl_text_plain(file, BWL_LINES);
 	json_object_set_new(o, "program", json_string(program));
 	json_object_set_new(o, "code", name ? json_string(name) : json_sprintf("%d", e->code));
 	json_object_set_new(o, "id", bwl_json_text(e->id));
@@ -139,7 +85,7 @@ void bwl_err_print(const struct bwl_err *e, const char *program, bool json)
 		return;
 	}
 	memcpy(file, e->file, sizeof(file));
-	make_printable(file);
+	bwl_text_plain(file, BWL_LINES);
 	if (!*file)
 		fprintf(stderr, "%s: ", program);
 	else if (e->line && e->column)
@@ -164,7 +110,7 @@ static void say(const char *prefix, const char *fmt, va_list ap)
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	make_printable(text);
+	bwl_text_plain(text, BWL_LINES);
 	fprintf(stderr, "%s: %s%s\n", program_name, prefix, text);
 }
 
@@ -194,7 +140,7 @@ void bwl_warn(const char *fmt, ...)
 	va_start(ap, fmt);
 	if (warn_sink) {
 		vsnprintf(text, sizeof(text), fmt, ap);
-		make_printable(text);
+		bwl_text_plain(text, BWL_LINES);
 		warn_sink(warn_arg, text);
 	} else {
 		say("warning: ", fmt, ap);
@@ -231,7 +177,7 @@ int bwl_audit_intent(struct bwl_err *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	make_printable(text);
+	bwl_text_plain(text, BWL_LINES);
 	return audit_sink ? audit_sink(true, text, e) : 0;
 }
 
@@ -244,7 +190,7 @@ void bwl_audit(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	make_printable(text);
+	bwl_text_plain(text, BWL_LINES);
 	fprintf(stderr, "%s: %s\n", program_name, text);
 	if (by) /* set by bwlimitd, which runs us for this user */
 		syslog(LOG_AUTHPRIV | LOG_NOTICE, "%s: %s", by, text);

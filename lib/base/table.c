@@ -70,6 +70,7 @@ void bwl_say(size_t hang, const char *fmt, ...)
 	if (vasprintf(&text, fmt, ap) < 0)
 		no_memory(NULL);
 	va_end(ap);
+	bwl_text_said(text, fmt);
 	if (most < 2 * hang)
 		most = 2 * hang;
 	for (char *line = text, *end; *line; line = end) {
@@ -79,6 +80,20 @@ void bwl_say(size_t hang, const char *fmt, ...)
 		bwl_text_put(line, most, most - hang, hang, stdout);
 		putchar('\n');
 	}
+	free(text);
+}
+
+void bwl_put(FILE *f, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		no_memory(NULL);
+	va_end(ap);
+	bwl_text_said(text, fmt);
+	fputs(text, f);
 	free(text);
 }
 
@@ -105,6 +120,7 @@ void bwl_cell(struct bwl_table *t, const char *fmt, ...)
 	if (vasprintf(&t->cell[t->cells], fmt, ap) < 0)
 		no_memory(NULL);
 	va_end(ap);
+	bwl_text_plain(t->cell[t->cells], BWL_LINE);
 	len = width_of(t->cell[t->cells++]);
 	if (len > t->width[col])
 		t->width[col] = len;

@@ -4,9 +4,11 @@
 #include <libmnl/libmnl.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <bwl/netdev.h>
 #include <bwl/nl.h>
 
@@ -187,10 +189,30 @@ static int run_watch(const char *buf, size_t n, struct watch *w)
 	return r < 0 ? -errno : r;
 }
 
-int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg, struct bwl_err *e)
+/* Waits for news until then. false: the time has come. */
+static bool has_news(const struct mnl_socket *s, time_t until)
+{
+	struct pollfd p = { .fd = mnl_socket_get_fd(s), .events = POLLIN };
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec < until && poll(&p, 1, (int)(until - now.tv_sec) * 1000);
+}
+
+static time_t in(unsigned s)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + (time_t)s;
+}
+
+int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg, unsigned every_s,
+		     struct bwl_err *e)
 {
 	struct mnl_socket *s = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
 	struct watch w = { fn, arg };
+	time_t next = in(every_s);
 	char buf[32768];
 	ssize_t n;
 	int r, err;
@@ -203,6 +225,12 @@ int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg
 	}
 	r = watch_all(&w, e); /* after the subscription, so that no device is missed */
 	while (r > 0) {
+		if (every_s && !has_news(s, next)) {
+			next = in(every_s);
+			if (fn(NULL, arg))
+				break;
+			continue;
+		}
 		n = mnl_socket_recvfrom(s, buf, sizeof(buf));
 		if (n < 0 && errno == ENOBUFS)
 			r = watch_all(&w, e);

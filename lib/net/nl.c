@@ -2,9 +2,11 @@
 /* Netlink: requests and answers, with libmnl. */
 #include <errno.h>
 #include <linux/genetlink.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <bwl/nl.h>
+#include <bwl/text.h>
 
 /*
  * Prepared for display: the kernel or a driver wrote it, so it becomes one line of plain
@@ -12,11 +14,8 @@
  */
 static void copy_words(char *to, size_t size, const char *from, size_t n)
 {
-	size_t i;
-
-	for (i = 0; i + 1 < size && i < n && from[i]; i++)
-		to[i] = from[i] < ' ' || from[i] > '~' ? '?' : from[i];
-	to[i] = '\0';
+	snprintf(to, size, "%.*s", (int)n, from);
+	bwl_text_plain(to, BWL_ASCII);
 }
 
 /*

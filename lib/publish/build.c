@@ -6,6 +6,7 @@
 #include <string.h>
 #include <bwl/map_io.h>
 #include "build.h"
+#include "given_up.h"
 
 int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, struct bwl_err *e)
 {
@@ -53,6 +54,11 @@ static bool has_zone(const struct bwl_policy *pol, const char *name)
 	return false;
 }
 
+static uint32_t zone_state(const struct bwl_build *b, const char *name)
+{
+	return bwl_ids_find_extra(b->ids, BWL_X_ZONE, name, 0, 0);
+}
+
 /*
  * The zones that zone i's members come from, other than itself: all of them if zone i is new,
  * otherwise only zones that no longer exist.
@@ -69,6 +75,28 @@ static int carryover_members(struct bwl_build *b, size_t i, bool is_new,
 		if (took[i][j] && strcmp(old->name, b->pol->zones[i].name) &&
 		    (is_new || !has_zone(b->pol, old->name)))
 			r = bwl_carryover_from(&b->carryover, old->limit.volume.state, e);
+	}
+	return r;
+}
+
+/* The same for zones that prefixes of its members were given up in. */
+static int carryover_given(struct bwl_build *b, size_t i, bool is_new, struct bwl_err *e)
+{
+	uint32_t own = zone_state(b, b->pol->zones[i].name);
+	const struct bwl_given *g;
+	size_t j, k;
+	int r = 0;
+
+	for (j = 0; !r && b->owed && j < b->pol->npeers; j++) {
+		g = b->owed[j];
+		if (!g || strcmp(b->pol->peers[j].zone, b->pol->zones[i].name) ||
+		    (g->zone_state && g->zone_state == own))
+			continue;
+		for (k = 0; k < b->pol->nzones && !is_new && g->zone_state; k++)
+			if (zone_state(b, b->pol->zones[k].name) == g->zone_state)
+				break;
+		if (is_new || !g->zone_state || k == b->pol->nzones)
+			r = bwl_carryover_owed(&b->carryover, bwl_owed_bytes(&g->zone), e);
 	}
 	return r;
 }
@@ -90,6 +118,8 @@ static int fill_zones(struct bwl_build *b, uint8_t (*took)[BWL_MAX_ZONES], struc
 				old = &b->old->base->zone[j].limit;
 		r = carryover_members(b, i, !old, took, e);
 		if (!r)
+			r = carryover_given(b, i, !old, e);
+		if (!r)
 			r = bwl_build_extra(b, BWL_X_ZONE, z->name, &b->pol->zones[i].limit, old,
 					    &z->limit, e);
 		if (r)
@@ -98,9 +128,9 @@ static int fill_zones(struct bwl_build *b, uint8_t (*took)[BWL_MAX_ZONES], struc
 	return 0;
 }
 
-#define DEST_BATCH 65536U
+#define DEST_BATCH 4096U
 
-/* Exact destinations are added in batches: one system call per 65536. */
+/* Exact destinations are added in batches: one system call per 4096. */
 struct batch {
 	int fd;
 	enum bwl_pin pin;

@@ -6,7 +6,7 @@
 #define BWL_LIB_BUILD_H
 
 #include <bwl/publish.h>
-#include "carryover.h"
+#include <bwl/carryover.h>
 #include <bwl/generation.h>
 #include "takeover.h"
 
@@ -21,8 +21,9 @@ struct bwl_build {
 	const struct bwl_rate **old_rate; /* by state index, from the old generation */
 	const uint32_t *id;               /* by peer of pol */
 	struct bwl_heirs heirs;
-	bool *taken;  /* by peer of pol: it takes a closed prefix (closed_prefixes.h) */
-	uint32_t seq; /* grant_seq of this policy's grants */
+	struct bwl_given **owed; /* by peer of pol, or NULL (given_up.h) */
+	bool *taken;             /* by peer of pol: it takes a closed prefix (closed_prefixes.h) */
+	uint32_t seq;            /* grant_seq of this policy's grants */
 	struct bwl_carryover carryover;  /* accounts that begin to count with this policy */
 	uint64_t weights[BWL_MAX_ZONES]; /* zone i of pol, if shared by weight: sum of its
 					  * members' weights */

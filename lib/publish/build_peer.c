@@ -6,13 +6,14 @@
 #include <bpf/bpf.h>
 #include <bwl/map_io.h>
 #include "build.h"
+#include "given_up.h"
 
 static int nexthop(struct bwl_build *b, const struct bwl_pol_peer *q, uint16_t *ret,
 		   struct bwl_err *e)
 {
 	const char *uplink = q->uplink[0] ? q->uplink : b->pol->nuplinks ? b->pol->uplinks[0] : "";
 	struct bwl_nexthop h = { 0 };
-	int id = bwl_port_id(b->p, uplink);
+	int id = bwl_port_named(b->p, uplink);
 	uint32_t i;
 
 	*ret = 0;
@@ -76,7 +77,7 @@ static int from_mask(struct bwl_build *b, const struct bwl_pol_peer *q, __u64 *r
 
 	*ret = q->nfrom ? 0 : ~0ULL;
 	for (i = 0; i < q->nfrom; i++) {
-		id = bwl_port_id(b->p, q->from[i]);
+		id = bwl_port_named(b->p, q->from[i]);
 		if (id < 0)
 			return bwl_fail(e, ENODEV, "peer %s: from %s is not attached", q->name,
 					q->from[i]);
@@ -113,7 +114,10 @@ static bool still_revoked(const struct bwl_build *b, size_t i)
 	return revoked;
 }
 
-/* Takes over the same limit of all peers whose prefixes peer i takes. port: for a tenant. */
+/*
+ * Takes over the same limit of all peers whose prefixes peer i takes, or who gave them up. port:
+ * for a tenant.
+ */
 static int carryover_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, const char *port,
 			  uint8_t class_, struct bwl_err *e)
 {
@@ -130,6 +134,8 @@ static int carryover_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kin
 		if (state)
 			r = bwl_carryover_from(&b->carryover, state, e);
 	}
+	if (!r && b->owed && b->owed[i])
+		r = bwl_carryover_owed(&b->carryover, bwl_given_bytes(b->owed[i], kind, class_), e);
 	return r;
 }
 
@@ -248,7 +254,7 @@ static int fill_tenants(struct bwl_build *b, size_t i, const struct bwl_peer *be
 	size_t k;
 
 	for (k = 0; k < q->ntenants; k++) {
-		port = bwl_port_id(b->p, q->tenants[k].port);
+		port = bwl_port_named(b->p, q->tenants[k].port);
 		if (port < 0)
 			return bwl_fail(e, ENODEV, "peer %s: port %s is not attached", q->name,
 					q->tenants[k].port);
@@ -261,7 +267,7 @@ static int fill_tenants(struct bwl_build *b, size_t i, const struct bwl_peer *be
 		const struct bwl_pol_tenant *t = &q->tenants[k];
 		const struct bwl_limit *old = NULL;
 
-		port = bwl_port_id(b->p, t->port);
+		port = bwl_port_named(b->p, t->port);
 		r = bwl_ids_extra(b->ids, BWL_X_TENANT, t->port, id, 0, &state, e);
 		if (before)
 			old = bwl_gen_tenant(b->old, before, (uint32_t)port);

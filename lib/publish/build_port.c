@@ -97,7 +97,7 @@ static int fill_port(struct bwl_build *b, const char *name, bool host, const str
 	const struct bwl_lim small = { .present = true,
 				       .rate_bps = host ? NEIGHBOUR_RATE_BPS : UNDERLAY_RATE_BPS,
 				       .burst = host ? NEIGHBOUR_BURST : UNDERLAY_BURST };
-	int id = bwl_port_id(b->p, name), r = 0;
+	int id = bwl_port_named(b->p, name), r = 0;
 	const struct bwl_port *old;
 	struct bwl_port *port;
 
@@ -128,7 +128,9 @@ static int fill_uplink(struct bwl_build *b, const char *name, struct bwl_err *e)
 	const struct bwl_lim none = { 0 };
 	int id, r = fill_port(b, name, false, &none, &id, e);
 
-	if (!r && (!b->gen.base->mtu || b->p->dev[id].mtu < b->gen.base->mtu))
+	/* The MTU of an awaited one is unknown: attaching it lowers this (bwl_await_narrow()). */
+	if (!r && b->p->dev[id].ifindex &&
+	    (!b->gen.base->mtu || b->p->dev[id].mtu < b->gen.base->mtu))
 		b->gen.base->mtu = b->p->dev[id].mtu;
 	return r;
 }

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/units.h>
+#include <bwl/give.h>
 #include "build.h"
-#include "carryover_record.h"
+#include "in_force.h"
 #include "closed_prefixes.h"
 
 /*
@@ -101,6 +102,7 @@ static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state 
 			     const struct bwl_change *c)
 {
 	struct bwl_lim lim = lim_of(&old->grant);
+	bool once;
 
 	if (!(old->meta.flags & BWL_PEER_GRANT))
 		lim = (struct bwl_lim){ .present = true };
@@ -115,7 +117,9 @@ static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state 
 	}
 	if (c->set & BWL_SET_BURST)
 		lim.burst = c->lim.burst;
-	if (c->set & BWL_ADD_VOLUME) {
+	/* A volume per window stays as it is: give_once(). */
+	once = c->set & BWL_ADD_ONCE && lim.has_volume && lim.window_ns;
+	if (c->set & (BWL_ADD_VOLUME | BWL_ADD_ONCE) && !once) {
 		/* Added to what is spent, if that is more than the volume: +V gives V. */
 		if (!lim.window_ns && (!lim.has_volume || lim.volume < s->used_bytes))
 			lim.volume = s->used_bytes;
@@ -155,6 +159,10 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	bool follows = accept_follows(&old) || !(old.meta.flags & BWL_PEER_GRANT);
 	int r;
 
+	if (!(old.meta.flags & BWL_PEER_GRANT) && !(c->set & BWL_SET_AUTHORISE)) {
+		bwl_fail(e, EINVAL, "peer %s has no grant: there is no limit to change", name);
+		return bwl_hint(e, "bwlimit-ctl grant %s rate R for TIME reason …", name);
+	}
 	r = check_lim(name, &lim, e);
 	if (!r && bwl_gen_touch(g, 0, floor))
 		r = bwl_fail(e, ENOMEM, "cannot map the floor of peer %s", name);
@@ -176,9 +184,10 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	body->grant.rate.ce_from = old.grant.rate.ce_from;
 	if (c->set & BWL_SET_MODE) {
 		body->meta.mode = c->mode;
-		body->grant.rate.ce_from = (uint8_t)(c->mark_pct * 256U / 100U > 255
-							     ? 255
-							     : c->mark_pct * 256U / 100U);
+		if (c->mark_pct)
+			body->grant.rate.ce_from = (uint8_t)(c->mark_pct * 256U / 100U > 255
+								     ? 255
+								     : c->mark_pct * 256U / 100U);
 	}
 	if (c->set & BWL_SET_EXPIRY)
 		body->meta.expiry_ns = c->expiry_ns;
@@ -221,6 +230,21 @@ static bool keeps_digest(const struct bwl_peer *old, struct bwl_peer body)
 	return !memcmp(old, &body, sizeof(body));
 }
 
+static bool gives_once(const struct bwl_change *c, const struct bwl_peer *body)
+{
+	return c->set & BWL_ADD_ONCE && body->grant.volume.slice_ns;
+}
+
+/* Once no packet uses the entry before. Then those that noted a refusal look again. */
+static void give_once(struct bwl_pins *p, const struct bwl_change *c, const struct bwl_volume *v)
+{
+	uint64_t given = bwl_window_give(&p->window[v->window], v, c->lim.volume, bwl_now_ns());
+
+	if (c->given)
+		*c->given = given;
+	__atomic_add_fetch(&p->ctl->edits, 1, __ATOMIC_SEQ_CST);
+}
+
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
 		    struct bwl_err *e)
 {
@@ -257,6 +281,8 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 	}
 	if (!r && !c->allowed)
 		r = bwl_gate_ask_peer(p, id, &body, e);
+	if (!r && !c->allowed && gives_once(c, &body) && bwl_only_tightens(p))
+		r = bwl_gate_refuse(e, "more than its volume would pass in this window");
 	if (!r && !c->only_ask) {
 		now = bwl_now_ns();
 		continue_rate(p, &g.peer[from].grant.rate, bwl_grant_state(id), now,
@@ -279,6 +305,8 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 				g.peer[0].meta.sub_base = from; /* the next spare entry */
 			bwl_carryover_settle(&carryover);
 			note_window(p, &body.grant.volume);
+			if (gives_once(c, &body))
+				give_once(p, c, &body.grant.volume);
 		}
 		if (c->set & BWL_SET_AUTHORISE)
 			bwl_places_open(p, &g, id);

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
+#include <bwl/cleanup.h>
 #include <bwl/map_io.h>
+#include <bwl/tables.h>
+#include "given_up.h"
 #include "takeover.h"
 #include "closed_prefixes.h"
 
@@ -14,15 +17,28 @@ struct collect {
 	struct bwl_pins *p;
 	const struct bwl_gen *old;
 	struct bwl_pfxset *set;
+	uint32_t since;   /* not 0: only who was revoked after that number */
 	uint8_t *revoked; /* by id: 0 not checked yet, 1 no, 2 yes */
 };
+
+static bool is_revoked_since(const struct collect *c, uint32_t id)
+{
+	const uint32_t *all = &c->p->ctl->revoked_all;
+
+	return bwl_is_revoked_by(c->since,
+				 __atomic_load_n(&c->p->gate[id].revoked, __ATOMIC_SEQ_CST)) ||
+	       (bwl_body_at(c->p, c->old, id) &&
+		bwl_is_revoked_by(c->since, __atomic_load_n(all, __ATOMIC_SEQ_CST)));
+}
 
 static bool is_revoked(struct collect *c, uint32_t id)
 {
 	if (!id || id >= c->p->schema.max_peers)
 		return false;
 	if (!c->revoked[id])
-		c->revoked[id] = bwl_is_revoked(c->p, c->old, id) ? 2 : 1;
+		c->revoked[id] =
+			(c->since ? is_revoked_since(c, id) : bwl_is_revoked(c->p, c->old, id)) ? 2
+												: 1;
 	return c->revoked[id] == 2;
 }
 
@@ -45,12 +61,14 @@ static bool any_revoked(struct collect *c)
 	return false;
 }
 
-int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_pfxset *ret,
-		      struct bwl_err *e)
+static int places_closed(struct bwl_pins *p, const struct bwl_gen *old, uint32_t since,
+			 const bool *back, struct bwl_pfxset *ret, struct bwl_err *e)
 {
-	struct collect c = {
-		.p = p, .old = old, .set = ret, .revoked = calloc(p->schema.max_peers, 1)
-	};
+	struct collect c = { .p = p,
+			     .old = old,
+			     .set = ret,
+			     .since = since,
+			     .revoked = calloc(p->schema.max_peers, 1) };
 	struct bwl_key_retired key, *at = NULL;
 	int fd = p->fd[BWL_PIN_retired], r = 0;
 	struct bwl_pfx pfx;
@@ -66,9 +84,9 @@ int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_
 		if (r)
 			break;
 		pfx = bwl_retired_pfx(&key);
-		if (key.closed)
+		if (key.closed && !since)
 			bwl_pfxset_add(ret, &pfx, 0);
-		else
+		else if (!key.closed && !(back && id < p->schema.max_peers && back[id]))
 			note(&pfx, id, &c);
 	}
 	if (r == -ENOENT)
@@ -84,25 +102,16 @@ int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_
 	return bwl_map_tried(e);
 }
 
-/*
- * The peer that has the prefix now, or the prefix around it: the same lookup as in the data plane.
- */
-static uint32_t holder(const struct bwl_gen *g, const struct bwl_pfx *q)
+int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_pfxset *ret,
+		      struct bwl_err *e)
 {
-	uint32_t len = q->len, bits = q->family == 4 ? 32 : 128, id = 0;
-	uint8_t key[20] = { 0 };
-
-	if (len == bits)
-		return bwl_lookup_dest(g, q->family, q->addr);
-	memcpy(key, &len, 4);
-	memcpy(key + 4, q->addr, q->family == 4 ? 4 : 16);
-	return bwl_map_get(q->family == 4 ? g->lpm4 : g->lpm6, key, &id) ? 0 : id;
+	return places_closed(p, old, 0, NULL, ret, e);
 }
 
 static bool is_open(const struct bwl_pfx *narrow, const struct bwl_pfxset_item *closed, void *arg)
 {
 	const struct collect *c = arg;
-	uint32_t id = c->old ? holder(c->old, narrow) : 0;
+	uint32_t id = c->old ? bwl_lookup_pfx(c->old, narrow) : 0;
 
 	(void)closed;
 	return id && id < c->p->schema.max_peers && !bwl_is_revoked(c->p, c->old, id);
@@ -119,8 +128,9 @@ bool *bwl_places_taken(struct bwl_pins *p, const struct bwl_gen *old,
 	return taken;
 }
 
-int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
-		    const struct bwl_policy *pol, struct bwl_err *e)
+/* rest: what finds no room is added, and the others are kept; NULL: it ends there. */
+static int keep(struct bwl_pins *p, const struct bwl_pfxset *closed, const struct bwl_policy *pol,
+		struct bwl_pfxset *rest, struct bwl_err *e)
 {
 	struct bwl_pfxset held = { 0 };
 	uint32_t value = CLOSED;
@@ -136,6 +146,10 @@ int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
 
 		if (!bwl_pfxset_exact(&held, &closed->item[i].pfx))
 			r = bwl_map_put(p->fd[BWL_PIN_retired], &k, &value, 0);
+		if (r == -E2BIG && rest) {
+			bwl_pfxset_add(rest, &closed->item[i].pfx, closed->item[i].value);
+			r = 0;
+		}
 	}
 	bwl_pfxset_free(&held);
 	if (r == -E2BIG) {
@@ -154,6 +168,109 @@ int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
 		 : 0;
 }
 
+int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
+		    const struct bwl_policy *pol, struct bwl_err *e)
+{
+	return keep(p, closed, pol, NULL, e);
+}
+
+static void warn_lost(const struct bwl_pins *p, const struct bwl_pfxset *lost)
+{
+	BWL_AUTO_FREE bool *said = bwl_must(calloc(p->schema.max_peers, sizeof(*said)));
+
+	for (size_t i = 0; i < lost->n; i++) {
+		uint32_t id = (uint32_t)lost->item[i].value;
+
+		if (id >= p->schema.max_peers || said[id])
+			continue;
+		said[id] = true;
+		bwl_warn("%.*s is revoked, and there is no room to keep its prefixes closed: all "
+			 "%u places are taken; whoever gets them by a later policy is open "
+			 "(bwlimit-load attach --max-peers N with a larger N after a detach)",
+			 BWL_NAME_LEN, p->name[id].name, p->schema.max_peers);
+	}
+}
+
+int bwl_places_keep_all(struct bwl_pins *p, const struct bwl_pfxset *closed,
+			const struct bwl_policy *pol, const struct bwl_gen *was,
+			const struct bwl_gen *now, struct bwl_err *e)
+{
+	struct bwl_pfxset rest = { 0 }, lost = { 0 };
+	int r = keep(p, closed, pol, &rest, e);
+
+	if (!r && rest.n)
+		r = bwl_given_make_room(p, was, now, rest.n, e);
+	if (!r)
+		r = keep(p, &rest, pol, &lost, e);
+	if (!r)
+		warn_lost(p, &lost);
+	bwl_pfxset_free(&rest);
+	bwl_pfxset_free(&lost);
+	return r;
+}
+
+/* The number that its writer took before he read revocations. 0: it opens nobody. */
+static uint32_t built_at(const struct bwl_pins *p, const struct bwl_gen *g)
+{
+	const struct bwl_peer *body;
+	uint32_t seq = 0;
+
+	for (uint32_t i = 1; g && i < p->schema.max_peers; i++) {
+		body = bwl_body(p, g, i);
+		if (body && seq < body->meta.grant_seq)
+			seq = body->meta.grant_seq;
+	}
+	return seq;
+}
+
+/*
+ * By id: it is in the policy by its name, so what it had before it left is not its own any more.
+ * Not who has a new name, which is not stored yet: that one has taken it over.
+ */
+static bool *came_back(const struct bwl_pins *p, const struct bwl_gen *now,
+		       const struct bwl_policy *pol)
+{
+	bool *back = bwl_must(calloc(p->schema.max_peers, sizeof(*back)));
+
+	for (size_t i = 0; pol && i < pol->npeers; i++) {
+		uint32_t id = bwl_name_id(p, pol->peers[i].name);
+
+		back[id] = bwl_body_at(p, now, id);
+	}
+	return back;
+}
+
+int bwl_places_settle(struct bwl_pins *p, const struct bwl_gen *was, const struct bwl_gen *now,
+		      struct bwl_err *e)
+{
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
+	BWL_AUTO_FREE bool *taken = NULL, *back = NULL;
+	struct bwl_pfxset closed = { 0 };
+	int r = now ? bwl_policy_read(p, &pol, e) : 0;
+	uint32_t id;
+
+	if (r)
+		return r;
+	back = came_back(p, now, pol);
+	r = places_closed(p, was, built_at(p, now), back, &closed, e);
+	if (!r && pol)
+		taken = bwl_must(bwl_places_taken(p, was, &closed, pol));
+	for (size_t i = 0; !r && pol && i < pol->npeers; i++) {
+		id = taken[i] ? bwl_peer_id(p, now, pol->peers[i].name) : 0;
+		if (!id || bwl_is_revoked(p, now, id))
+			continue;
+		bwl_revoked_raise(&p->gate[id].revoked,
+				  __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST));
+		bwl_warn("%s is closed: it has prefixes of a peer that was revoked before what a "
+			 "killed writer left was settled (bwlimit-ctl grant %s opens it)",
+			 pol->peers[i].name, pol->peers[i].name);
+	}
+	if (!r)
+		r = bwl_places_keep_all(p, &closed, pol, was, now, e);
+	bwl_pfxset_free(&closed);
+	return r;
+}
+
 /* Removes those that id has in g; 0: that anybody has who is revoked. */
 static void remove_held(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
 {
@@ -169,7 +286,7 @@ static void remove_held(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id
 		if (!key.closed)
 			continue;
 		pfx = bwl_retired_pfx(&key);
-		at = holder(g, &pfx);
+		at = bwl_lookup_pfx(g, &pfx);
 		if (id ? at == id : at && at < p->schema.max_peers && bwl_is_revoked(p, g, at))
 			bwl_map_delete(fd, &key);
 	}

@@ -25,6 +25,19 @@ bool *bwl_places_taken(struct bwl_pins *p, const struct bwl_gen *old,
 int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
 		    const struct bwl_policy *pol, struct bwl_err *e);
 /*
+ * The same where nothing may be refused: room is made (bwl_given_make_room()), and who still finds
+ * none is named in a warning.
+ */
+int bwl_places_keep_all(struct bwl_pins *p, const struct bwl_pfxset *closed,
+			const struct bwl_policy *pol, const struct bwl_gen *was,
+			const struct bwl_gen *now, struct bwl_err *e);
+/*
+ * After the switch from `was`: who was revoked since the policy in force was built is closed by his
+ * prefixes, too. now NULL: no policy is in force.
+ */
+int bwl_places_settle(struct bwl_pins *p, const struct bwl_gen *was, const struct bwl_gen *now,
+		      struct bwl_err *e);
+/*
  * Removes kept prefixes that a revoked peer has in the policy in force: bwl_places_closed() finds
  * them there, and keeps them when that peer leaves.
  */

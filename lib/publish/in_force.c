@@ -7,9 +7,9 @@
 #include <bwl/err.h>
 #include <bwl/publish.h>
 #include <bwl/trial.h>
-#include "carryover_record.h"
 #include "closed_prefixes.h"
 #include "in_force.h"
+#include "takeover.h"
 
 void bwl_put_in_force(struct bwl_pins *p, struct bwl_sched s)
 {
@@ -90,6 +90,8 @@ int bwl_forget_before(struct bwl_gens *x, struct bwl_pins *p, struct bwl_err *e)
 	if (slot == BWL_NO_SLOT)
 		return 0;
 	r = keep_closed(p, &x->before, e);
+	if (!r)
+		r = bwl_retired_keep(p, &x->before, bwl_gen_old(x), e);
 	if (r)
 		return r;
 	keep_revoked_all(p, slot);

@@ -11,7 +11,12 @@ void bwl_put_in_force(struct bwl_pins *p, struct bwl_sched s);
 struct bwl_sched *bwl_in_force(struct bwl_pins *p);
 /* A slot that is neither of the two; what was ended for all in it stays ended. */
 int bwl_drop_unused(struct bwl_pins *p, uint32_t slot, struct bwl_err *e);
-/* Clears what an interrupted writer left. */
+/*
+ * carryover_settle.c. With the lock: settles what a killed writer left on the record, what is owed
+ * where prefixes were given up (given_up.h), and the names that it did not store (renamed.h).
+ */
+int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e);
+/* That, and clears the policy that it left. */
 int bwl_settle_unused(struct bwl_pins *p, struct bwl_err *e);
 
 struct bwl_gens {

@@ -58,6 +58,8 @@ size_t bwl_next_hops(const struct bwl_pins *p, const struct bwl_gen *g, struct b
 	for (unsigned i = 0; i < BWL_MAX_NEXTHOPS; i++) {
 		const struct bwl_nexthop *h = &g->base->nexthop[i];
 
+		if (!p->dev[h->port % BWL_MAX_PORTS].ifindex)
+			continue; /* its uplink is awaited */
 		if (h->has4 && has_mac(h))
 			list[n++] = hop_of(p, g, h, true);
 		if (h->has6 && has_mac(h))

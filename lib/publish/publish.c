@@ -15,14 +15,16 @@
 #include <string.h>
 #include <bpf/bpf.h>
 #include "build.h"
-#include "carryover_record.h"
+#include <bwl/carryover_record.h>
 #include "closed_prefixes.h"
+#include <bwl/forget.h>
 #include <bwl/heartbeat.h>
 #include <bwl/next_hops.h>
-#include "forget.h"
+#include "given_up.h"
 #include "in_force.h"
 #include "renamed.h"
 #include "silence.h"
+#include "takeover.h"
 
 static void note_rate(const struct bwl_limit *l, uint32_t state, void *arg)
 {
@@ -98,6 +100,7 @@ static void publish_done(struct publish *x)
 	bwl_carryover_done(&x->b.carryover);
 	bwl_heirs_done(&x->b.heirs);
 	free(x->b.taken);
+	bwl_given_free(x->b.owed, x->b.pol ? x->b.pol->npeers : 0);
 	bwl_pfxset_free(&x->closed);
 	free(x->hop);
 	bwl_gen_close(&x->b.gen);
@@ -122,6 +125,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 {
 	bool swept;
 	struct bwl_fixed_hop *old_hop;
+	struct bwl_given **owed;
 	struct bwl_heirs heirs;
 	bool *taken;
 	int r;
@@ -140,6 +144,8 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	bwl_names_note_all(p); /* every name is in the index now, so a missing one is new */
 	bwl_places_prune(p, bwl_gen_old(&x->gens));
 	r = bwl_retired_prune(p, bwl_gen_old(&x->gens), e);
+	if (!r) /* the way back leaves prefixes that somebody had on trial */
+		r = bwl_given_prune(p, o && o->returns ? NULL : bwl_gen_old(&x->gens), e);
 	if (r)
 		return r;
 	x->id = calloc(pol->npeers + 1, sizeof(*x->id));
@@ -153,8 +159,11 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	r = bwl_gens_closed(&x->gens, p, &x->closed, e);
 	if (r)
 		return r;
-	r = bwl_heirs_assign(&x->ids, pol, bwl_gen_old(&x->gens), o && o->confirm_ns, x->id,
-			     x->stays, &x->b.heirs, rep, e);
+	x->b.pol = pol;
+	r = bwl_given_owed(p, pol, bwl_gen_old(&x->gens), &x->b.owed, e);
+	if (!r)
+		r = bwl_heirs_assign(&x->ids, pol, bwl_gen_old(&x->gens), o, x->id, x->stays,
+				     &x->b.heirs, rep, e);
 	if (r)
 		return r;
 	if (!o || (!o->confirm_ns && !o->returns))
@@ -162,10 +171,12 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	if (x->gens.old.base)
 		note_rates(p, &x->gens.old, x->old_rate);
 	heirs = x->b.heirs;
+	owed = x->b.owed;
 	taken = bwl_places_taken(p, bwl_gen_old(&x->gens), &x->closed, pol);
 	x->b = (struct bwl_build){
 		.gen = x->b.gen,
 		.heirs = heirs,
+		.owed = owed,
 		.taken = taken,
 		.p = p,
 		.pol = pol,
@@ -184,7 +195,12 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		/* taken before revocations are read: a later revocation has a higher number */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
 	};
-	r = taken ? bwl_places_keep(p, &x->closed, pol, e) : bwl_fail(e, ENOMEM, "out of memory");
+	if (!taken)
+		r = bwl_fail(e, ENOMEM, "out of memory");
+	else if (o && o->returns)
+		r = bwl_places_keep_all(p, &x->closed, pol, bwl_gen_old(&x->gens), NULL, e);
+	else
+		r = bwl_places_keep(p, &x->closed, pol, e);
 	if (!r)
 		r = bwl_build_sizes(pol, &x->b.size, e);
 	if (!r)
@@ -220,9 +236,9 @@ static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
 
 /*
  * The same for prefixes: those of peers revoked since closed prefixes were collected are closed,
- * too.
+ * too. all: room is made for them.
  */
-static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
+static int pass_on_places(struct publish *x, struct bwl_pins *p, bool all, struct bwl_err *e)
 {
 	const struct bwl_gen *old = bwl_gen_old(&x->gens);
 	struct bwl_pfxset closed = { 0 };
@@ -238,7 +254,9 @@ static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err 
 	if (!r && !taken)
 		r = bwl_fail(e, ENOMEM, "out of memory");
 	if (!r)
-		r = bwl_places_keep(p, &closed, x->b.pol, e);
+		r = all ? bwl_places_keep_all(p, &closed, x->b.pol, old,
+					      x->switched ? &x->b.gen : NULL, e)
+			: bwl_places_keep(p, &closed, x->b.pol, e);
 	for (i = 0; taken && i < x->b.pol->npeers; i++)
 		if (taken[i] && !x->b.taken[i] && p->gate[x->id[i]].revoked < x->b.seq)
 			__atomic_store_n(&p->gate[x->id[i]].revoked,
@@ -280,7 +298,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	int r;
 
 	pass_on_revocations(x, p);
-	r = pass_on_places(x, p, e);
+	r = pass_on_places(x, p, o && o->returns, e);
 	if (r)
 		return r;
 	/*
@@ -302,6 +320,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (r)
 		return r;
 	bwl_renamed_note(&x->ids, x->b.pol, x->id);
+	bwl_given_begin(p);
 	bwl_carryover_hold(&x->b.carryover, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
 	if (o && o->confirm_ns) {
@@ -334,14 +353,38 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 		bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
 	bwl_build_in_force(&x->b, bwl_now_ns());
 	pass_on_revocations(x, p); /* of peers that were revoked meanwhile */
-	if (pass_on_places(x, p, e))
-		bwl_warn("%s", e->text); /* too late to return to the old policy */
+	if (o && o->returns) { /* what it kept in case it is killed takes the places of others */
+		bwl_places_prune(p, &x->b.gen);
+		bwl_retired_back(p, &x->b.gen);
+	}
+	/* It is too late to return to the old policy, and to make room while accounts are held. */
+	r = pass_on_places(x, p, false, e);
 	bwl_carryover_settle(&x->b.carryover);
+	if (r && pass_on_places(x, p, true, e))
+		bwl_warn("%s", e->text);
+	r = 0;
+	/* It is in force: the policy before is kept until the next writer, or bwlimitd, notes it.
+	 */
+	if (bwl_given_note(p, &x->ids, bwl_gen_old(&x->gens), &x->b.gen, e)) {
+		bwl_warn("%s; bwlimitd, or the next policy, does it again", e->text);
+		before = bwl_gen_old(&x->gens);
+	}
 	if (x->nhops || x->old_fixes)
 		settle_next_hops(p);
 	if (!before && old != BWL_NO_SLOT)
 		r = bwl_drop_unused(p, old, e);
 	return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, before, e);
+}
+
+/* What a killed writer left. What a trial gave up comes back to whose it was: no note is needed. */
+static int settle(struct bwl_pins *p, const struct bwl_publish_opts *o, struct bwl_err *e)
+{
+	int r = bwl_settle_unused(p, e);
+
+	if (!r || !o || !o->returns || !bwl_given_leave(p))
+		return r;
+	bwl_warn("%s; the way back goes on without it", e->text);
+	return bwl_settle_unused(p, e);
 }
 
 /* Until the switch nothing has changed; after it only what is new in the policy is closed. */
@@ -369,7 +412,7 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 		return r;
 	r = o && o->returns ? 0 : bwl_trial_refuses(p, e);
 	if (!r)
-		r = bwl_settle_unused(p, e);
+		r = settle(p, o, e);
 	if (!r)
 		r = bwl_gate_ask(p, pol, o, e);
 	if (!r && !(o && o->returns)) /* the way back must stay open: bwl_silence_keep() */

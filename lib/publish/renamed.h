@@ -10,7 +10,7 @@
 
 #include <bwl/generation.h>
 #include <bwl/policy.h>
-#include "ids.h"
+#include <bwl/ids.h>
 
 /*
  * Before the switch. If there is no room, only a revocation by the new name before it is stored

@@ -39,6 +39,7 @@ static void raise_revoked(struct bwl_pins *p, uint32_t *revoked)
 struct places {
 	struct bwl_pins *p;
 	const char *name;
+	const struct bwl_gen *in_force;
 	struct bwl_pfxset set;
 };
 
@@ -52,25 +53,11 @@ static int note(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 }
 
 /* What the name had when it left the policy (bwl_retired_v1). */
-static int note_retired(struct places *x, const struct bwl_gen *in_force)
+static int note_retired(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 {
-	int fd = x->p->fd[BWL_PIN_retired];
-	struct bwl_key_retired key, *at = NULL;
-	struct bwl_pfx pfx;
-	uint32_t id;
-	int r;
+	struct places *x = arg;
 
-	while (!(r = bwl_map_next(fd, at, &key))) {
-		at = &key;
-		r = key.closed ? -ENOENT : bwl_map_get(fd, &key, &id);
-		if (r && r != -ENOENT)
-			return r;
-		if (r || bwl_body_at(x->p, in_force, id))
-			continue;
-		pfx = bwl_retired_pfx(&key);
-		note(&pfx, id, x);
-	}
-	return r == -ENOENT ? 0 : r;
+	return bwl_body_at(x->p, x->in_force, id) ? 0 : note(pfx, id, x);
 }
 
 /* What it has in the policy before a trial. */
@@ -147,8 +134,8 @@ static int close_holders(struct places *x, const struct bwl_gen *in_force, bwl_r
 static int revoke_holders_now(struct bwl_pins *p, const char *name, bwl_revoked_fn also, void *arg,
 			      struct bwl_err *e)
 {
-	struct places x = { .p = p, .name = name };
 	struct bwl_gen g;
+	struct places x = { .p = p, .name = name, .in_force = &g };
 	int r;
 
 	if (bwl_active_slot(p) == BWL_NO_SLOT)
@@ -158,7 +145,7 @@ static int revoke_holders_now(struct bwl_pins *p, const char *name, bwl_revoked_
 		return r;
 	r = note_before(&x, e);
 	if (!r)
-		r = note_retired(&x, &g);
+		r = bwl_retired_each(p, note_retired, &x);
 	bwl_pfxset_sort(&x.set);
 	if (!r && x.set.n)
 		r = close_holders(&x, &g, also, arg, e);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
+#include <bwl/closed_peers.h>
 #include <bwl/map_io.h>
 #include <bwl/pfxset.h>
 #include "takeover.h"
@@ -20,14 +21,15 @@
 struct places {
 	struct bwl_ids *ids;
 	const struct bwl_gen *old;
-	const struct bwl_policy *pol;
 	uint32_t *index; /* by id: peer of pol + 1 */
 	const uint8_t *stays;
 	uint8_t *why;  /* by id: 0 not checked yet, otherwise enum why + 1 */
 	bool any_new;  /* the policy has names that are not in force */
+	bool zones;    /* it has other zones than the one in force */
 	bool trial;    /* ids keep their names, because the policy before needs them again */
+	bool returns;  /* needs no room: what finds none is noted as given up (given_up.h) */
 	uint64_t kept; /* prefixes of peers that leave, written so far */
-	struct bwl_pfxset set;
+	struct bwl_pfxset set, now; /* now: every prefix of pol, by its peer */
 };
 
 enum why { WHY_NOT, WHY_ZONE, WHY_ACCOUNT };
@@ -57,7 +59,7 @@ static bool counts(const struct bwl_limit *l)
 static enum why why_follow(const struct bwl_ids *ids, const struct bwl_gen *old, uint32_t id)
 {
 	const struct bwl_peer *b = bwl_body(ids->p, old, id);
-	const struct bwl_limit *tenant;
+	const struct bwl_limit *tenant, *zone;
 	uint32_t i, n;
 
 	if (bwl_is_revoked(ids->p, old, id) || bwl_ids_owes(ids, id))
@@ -76,7 +78,10 @@ static enum why why_follow(const struct bwl_ids *ids, const struct bwl_gen *old,
 	for (i = 0; i < n; i++)
 		if (counts(&old->sub[b->meta.sub_base + i]))
 			return WHY_ACCOUNT;
-	return b->meta.zone && counts(&old->base->zone[b->meta.zone].limit) ? WHY_ZONE : WHY_NOT;
+	if (!b->meta.zone)
+		return WHY_NOT;
+	zone = &old->base->zone[b->meta.zone].limit;
+	return counts(zone) || bwl_ids_spent(ids, zone->volume.state) ? WHY_ZONE : WHY_NOT;
 }
 
 static void add_place(struct places *x, const struct bwl_pfx *pfx, uint32_t id, bool gone)
@@ -94,7 +99,7 @@ static int note_old(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 	if (!id || id >= x->ids->p->schema.max_peers)
 		return 0;
 	gone = !x->stays[id];
-	if (!gone && !x->any_new)
+	if (!gone && !x->any_new && !x->zones)
 		return 0;
 	if (!x->why[id])
 		x->why[id] = (uint8_t)(1 + why_follow(x->ids, x->old, id));
@@ -103,35 +108,42 @@ static int note_old(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 	if (gone && x->why[id] == 1 + WHY_ACCOUNT) {
 		k = bwl_retired_key(pfx, false);
 		r = bwl_map_put(x->ids->p->fd[BWL_PIN_retired], &k, &id, 0);
-		if (r)
+		if (r && (r != -E2BIG || !x->returns))
 			return r;
-		x->kept++;
+		x->kept += !r;
 	}
 	add_place(x, pfx, id, gone);
 	return 0;
 }
 
-/* Adds peers that left with an earlier policy. */
-static int note_retired(struct places *x)
+int bwl_retired_each(const struct bwl_pins *p, bwl_dest_fn fn, void *arg)
 {
 	struct bwl_key_retired key, *at = NULL;
-	int fd = x->ids->p->fd[BWL_PIN_retired];
+	int fd = p->fd[BWL_PIN_retired], r;
 	struct bwl_pfx pfx;
 	uint32_t id;
-	int r;
 
 	while (!(r = bwl_map_next(fd, at, &key))) {
 		at = &key;
 		r = key.closed ? -ENOENT : bwl_map_get(fd, &key, &id);
+		if (!r) {
+			pfx = bwl_retired_pfx(&key);
+			r = fn(&pfx, id, arg);
+		}
 		if (r && r != -ENOENT)
 			return r;
-		if (r || !id || id >= x->ids->p->schema.max_peers ||
-		    bwl_body(x->ids->p, x->old, id))
-			continue;
-		pfx = bwl_retired_pfx(&key);
-		add_place(x, &pfx, id, !x->stays[id]);
 	}
 	return r == -ENOENT ? 0 : r;
+}
+
+/* One that left with an earlier policy. */
+static int note_retired(const struct bwl_pfx *pfx, uint32_t id, void *arg)
+{
+	struct places *x = arg;
+
+	if (id && id < x->ids->p->schema.max_peers && !bwl_body(x->ids->p, x->old, id))
+		add_place(x, pfx, id, !x->stays[id]);
+	return 0;
 }
 
 struct found {
@@ -149,16 +161,35 @@ struct found {
 static bool keeps(const struct places *x, const struct bwl_pfxset_item *at)
 {
 	uint32_t id = PLACE_ID(at->value);
-	const struct bwl_pol_peer *q;
-	size_t i;
+	const struct bwl_pfxset_item *now;
 
 	if (PLACE_GONE(at->value) || !x->index[id])
 		return false;
-	q = &x->pol->peers[x->index[id] - 1];
-	for (i = 0; i < q->naddresses; i++)
-		if (q->addresses[i].len == at->pfx.len && bwl_pfx_holds(&at->pfx, &q->addresses[i]))
-			return true;
-	return false;
+	now = bwl_pfxset_exact(&x->now, &at->pfx);
+	return now && now->value == x->index[id] - 1;
+}
+
+/* Adjacent prefixes often belong to one peer: it is added once. */
+static int add_pair(struct bwl_heir **pair, size_t *n, uint32_t peer, uint32_t of)
+{
+	struct bwl_heir *more;
+
+	if (*n && (*pair)[*n - 1].peer == peer && (*pair)[*n - 1].of == of)
+		return 0;
+	if (!*n || !(*n & (*n - 1))) {
+		more = reallocarray(*pair, *n ? 2 * *n : 1, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		*pair = more;
+	}
+	(*pair)[(*n)++] = (struct bwl_heir){ .peer = peer, .of = of };
+	return 0;
+}
+
+/* Was it this peer's, and not that of one with a narrower prefix? */
+static bool had(const struct places *x, const struct bwl_pfx *narrow, uint32_t id)
+{
+	return bwl_lookup_pfx(x->old, narrow) == id;
 }
 
 static int found_one(const struct bwl_pfxset_item *at, void *arg)
@@ -170,25 +201,19 @@ static int found_one(const struct bwl_pfxset_item *at, void *arg)
 
 	/*
 	 * A prefix that moves between two names which both stay uses another account: nothing is
-	 * inherited.
+	 * inherited, except by a new zone.
 	 */
-	if (!PLACE_GONE(at->value) && !f->new_name)
+	if (!PLACE_GONE(at->value) && !f->new_name && !f->x->zones)
 		return 0;
 	if (at->pfx.len > f->q->len && keeps(f->x, at))
 		return 0;
+	if (!PLACE_GONE(at->value) && !f->new_name)
+		return had(f->x, exact || at->pfx.len > f->q->len ? &at->pfx : f->q, id)
+			       ? add_pair(&h->moved, &h->nmoved, f->peer, id)
+			       : 0;
 	if (exact && !f->has_id && !f->exact && !f->stays[id])
 		f->exact = id;
-	if (h->n && h->pair[h->n - 1].peer == f->peer && h->pair[h->n - 1].of == id)
-		return 0; /* adjacent prefixes often belong to one peer */
-	if (!h->n || !(h->n & (h->n - 1))) {
-		struct bwl_heir *pair = reallocarray(h->pair, h->n ? 2 * h->n : 1, sizeof(*pair));
-
-		if (!pair)
-			return -ENOMEM;
-		h->pair = pair;
-	}
-	h->pair[h->n++] = (struct bwl_heir){ .peer = f->peer, .of = id };
-	return 0;
+	return add_pair(&h->pair, &h->n, f->peer, id);
 }
 
 /* A peer does not inherit from itself. */
@@ -209,6 +234,8 @@ static int pair_up(struct places *x, const struct bwl_policy *pol, uint32_t *id,
 	int r = 0;
 
 	bwl_pfxset_sort(&x->set);
+	if (x->set.n)
+		bwl_policy_prefixes(pol, &x->now);
 	for (i = 0; !r && i < pol->npeers && x->set.n; i++) {
 		const struct bwl_pol_peer *q = &pol->peers[i];
 		struct found f = { .x = x,
@@ -233,15 +260,28 @@ static int pair_up(struct places *x, const struct bwl_policy *pol, uint32_t *id,
 	return r;
 }
 
+/* Has the policy a zone that the one in force has not, or has that one such a zone? */
+static bool other_zones(const struct bwl_gen *old, const struct bwl_policy *pol)
+{
+	size_t same = 0, had = 0, i, j;
+
+	for (j = 1; j < BWL_MAX_ZONES; j++) {
+		had += old->base->zone[j].name[0] != 0;
+		for (i = 0; i < pol->nzones; i++)
+			same += !strcmp(pol->zones[i].name, old->base->zone[j].name);
+	}
+	return same != pol->nzones || same != had;
+}
+
 int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const struct bwl_gen *old,
-		     bool trial, uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
-		     struct bwl_publish_report *rep, struct bwl_err *e)
+		     const struct bwl_publish_opts *o, uint32_t *id, uint8_t *stays,
+		     struct bwl_heirs *ret, struct bwl_publish_report *rep, struct bwl_err *e)
 {
 	struct places x = { .ids = ids,
 			    .old = old,
-			    .pol = pol,
 			    .stays = stays,
-			    .trial = trial,
+			    .trial = o && o->confirm_ns,
+			    .returns = o && o->returns,
 			    .set.twins = true };
 	struct bwl_pins *p = ids->p;
 	const struct bwl_peer *body;
@@ -276,14 +316,16 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		if (bwl_is_revoked_by(body->meta.grant_seq, p->ctl->revoked_all))
 			bwl_revoked_raise(&p->gate[k].revoked, p->ctl->revoked_all);
 	}
-	r = note_retired(&x);
-	if (!r && old && (rep->retired || x.any_new))
+	r = bwl_retired_each(p, note_retired, &x);
+	x.zones = old && other_zones(old, pol);
+	if (!r && old && (rep->retired || x.any_new || x.zones))
 		r = bwl_dest_each(old, note_old, &x);
 	if (!r)
 		r = pair_up(&x, pol, id, stays, ret, rep);
 	free(x.why);
 	free(x.index);
 	bwl_pfxset_free(&x.set);
+	bwl_pfxset_free(&x.now);
 	if (r == -E2BIG) {
 		bwl_fail(
 			e, -r,
@@ -312,6 +354,7 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 void bwl_heirs_done(struct bwl_heirs *h)
 {
 	free(h->pair);
+	free(h->moved);
 	memset(h, 0, sizeof(*h));
 }
 
@@ -346,7 +389,7 @@ uint8_t (*bwl_heirs_zones(const struct bwl_heirs *h, const struct bwl_pins *p,
 {
 	uint8_t(*took)[BWL_MAX_ZONES] = calloc(pol->nzones + 1, sizeof(*took));
 	const struct bwl_heir *pair;
-	size_t i, j, z, n;
+	size_t i, j, z, n, m = 0;
 
 	for (i = 0; took && old && pol->nzones && i < pol->npeers; i++) {
 		if (!pol->peers[i].zone[0])
@@ -357,8 +400,60 @@ uint8_t (*bwl_heirs_zones(const struct bwl_heirs *h, const struct bwl_pins *p,
 		pair = bwl_heirs_of(h, i, &n);
 		for (j = 0; j < n; j++)
 			took[z][zone_of(p, old, pair[j].of)] = 1;
+		for (; m < h->nmoved && h->moved[m].peer <= i; m++)
+			took[z][zone_of(p, old, h->moved[m].of)] |= h->moved[m].peer == i;
 	}
 	return took;
+}
+
+struct keeping {
+	struct bwl_pins *p;
+	const struct bwl_gen *in_force;
+	uint64_t n, room;
+};
+
+static int keep_one(const struct bwl_pfx *pfx, uint32_t id, void *arg)
+{
+	struct bwl_key_retired key = bwl_retired_key(pfx, false);
+	struct keeping *x = arg;
+	int r;
+
+	if (!id || id >= x->p->schema.max_peers || bwl_body_at(x->p, x->in_force, id))
+		return 0;
+	if (x->n >= x->room)
+		return -E2BIG;
+	r = bwl_map_put(x->p->fd[BWL_PIN_retired], &key, &id, BPF_NOEXIST);
+	x->n += !r;
+	return r == -EEXIST ? 0 : r;
+}
+
+static uint32_t places_taken(const struct bwl_pins *p)
+{
+	struct bwl_key_retired key, *at = NULL;
+	uint32_t n = 0;
+
+	for (; !bwl_map_next(p->fd[BWL_PIN_retired], at, &key); at = &key)
+		n++;
+	return n;
+}
+
+int bwl_retired_keep(struct bwl_pins *p, const struct bwl_gen *g, const struct bwl_gen *in_force,
+		     struct bwl_err *e)
+{
+	struct keeping x = { .p = p, .in_force = in_force };
+	uint32_t half = p->schema.max_peers / 2, taken = places_taken(p);
+	int r;
+
+	x.room = taken < half ? half - taken : 0;
+	r = bwl_dest_each(g, keep_one, &x);
+
+	if (!r || r == -E2BIG)
+		return 0;
+	return bwl_map_refused(e, -r,
+			       &(struct bwl_map_place){ .map = bwl_pin_name(BWL_PIN_retired),
+							.what = "to keep the prefixes of peers "
+								"that are not on trial",
+							.at = x.n + 1 });
 }
 
 int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct bwl_err *e)
@@ -380,6 +475,23 @@ int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct
 					strerror(errno));
 	}
 	return 0;
+}
+
+void bwl_retired_back(struct bwl_pins *p, const struct bwl_gen *g)
+{
+	struct bwl_key_retired key, next;
+	int fd = p->fd[BWL_PIN_retired];
+	bool more = !bwl_map_next(fd, NULL, &next);
+	struct bwl_pfx pfx;
+	uint32_t id;
+
+	while (more) {
+		key = next;
+		more = !bwl_map_next(fd, &key, &next); /* before key is deleted */
+		pfx = bwl_retired_pfx(&key);
+		if (!key.closed && !bwl_map_get(fd, &key, &id) && bwl_lookup_pfx(g, &pfx) == id)
+			bwl_map_delete(fd, &key);
+	}
 }
 
 void bwl_retired_take(struct bwl_pins *p, const struct bwl_pol_peer *q)

@@ -8,7 +8,8 @@
 #include <bwl/cleanup.h>
 #include "build.h"
 #include "closed_prefixes.h"
-#include "forget.h"
+#include <bwl/forget.h>
+#include "given_up.h"
 #include "in_force.h"
 
 /* With the lock held. */
@@ -91,23 +92,28 @@ static int all_leave(struct bwl_pins *p, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *none = bwl_policy_new();
 	BWL_AUTO_FREE uint8_t *stays = bwl_must(calloc(p->schema.max_peers, 1));
+	const struct bwl_publish_opts back = { .returns = true };
 	struct bwl_publish_report rep = { 0 };
 	struct bwl_pfxset closed = { 0 };
 	struct bwl_heirs heirs = { 0 };
 	struct bwl_gens gens = { 0 };
 	struct bwl_ids ids = { 0 };
 	uint32_t id[1] = { 0 };
-	int r = bwl_gens_open(&gens, p, e);
+	int r = forget_names(p, e);
 
+	if (!r)
+		r = bwl_gens_open(&gens, p, e);
+	if (!r)
+		r = bwl_retired_prune(p, bwl_gen_old(&gens), e);
 	if (!r)
 		r = bwl_ids_open(p, &ids, e);
 	if (!r)
-		r = bwl_heirs_assign(&ids, none, bwl_gen_old(&gens), false, id, stays, &heirs, &rep,
+		r = bwl_heirs_assign(&ids, none, bwl_gen_old(&gens), &back, id, stays, &heirs, &rep,
 				     e);
 	if (!r)
 		r = bwl_places_closed(p, bwl_gen_old(&gens), &closed, e);
 	if (!r)
-		r = bwl_places_keep(p, &closed, none, e);
+		r = bwl_places_keep_all(p, &closed, none, bwl_gen_old(&gens), NULL, e);
 	bwl_pfxset_free(&closed);
 	bwl_heirs_done(&heirs);
 	bwl_ids_close(&ids);
@@ -115,18 +121,40 @@ static int all_leave(struct bwl_pins *p, struct bwl_err *e)
 	return r;
 }
 
+/* Who leaves keeps what he has spent, but not what his zone has. */
+static int note_zones(struct bwl_pins *p, const struct bwl_gen *was, struct bwl_err *e)
+{
+	struct bwl_ids ids = { 0 };
+	int r = bwl_ids_open(p, &ids, e);
+
+	if (!r)
+		r = bwl_given_note(p, &ids, was, NULL, e);
+	bwl_ids_close(&ids);
+	return r;
+}
+
 /* The policy on trial was the first one: again none is in force. */
 static int return_to_none(struct bwl_pins *p, struct bwl_err *e)
 {
+	struct bwl_gens gens = { 0 };
 	int r = all_leave(p, e);
 
+	if (!r)
+		r = bwl_gens_open(&gens, p, e);
 	if (r) {
+		bwl_gens_close(&gens);
 		bwl_build_stays(e, "the policy on trial is still there");
 		return r;
 	}
+	bwl_given_begin(p);
 	bwl_put_in_force(p, (struct bwl_sched){ BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS });
 	bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
 	r = bwl_grace(p, e);
+	if (!r) /* who was revoked meanwhile */
+		r = bwl_places_settle(p, bwl_gen_old(&gens), NULL, e);
+	if (!r)
+		r = note_zones(p, bwl_gen_old(&gens), e);
+	bwl_gens_close(&gens);
 	if (!r)
 		r = bwl_settle_unused(p, e);
 	if (r)

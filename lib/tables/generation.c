@@ -291,7 +291,7 @@ static int walk(int fd, uint32_t key_size, bwl_dest_fn fn, void *arg)
 	return r == -ENOENT ? 0 : r;
 }
 
-#define WALK_BATCH 8192U
+#define WALK_BATCH 4096U
 
 /* Reads hashes in batches: a million single look-ups would take longer than loading a policy. */
 static int walk_hash(int fd, uint32_t key_size, bwl_dest_fn fn, void *arg)
@@ -348,6 +348,18 @@ uint32_t bwl_lookup_dest(const struct bwl_gen *g, uint8_t family, const uint8_t 
 	if (!bwl_map_get(family == 4 ? g->lpm4 : g->lpm6, key, &id))
 		return id;
 	return 0;
+}
+
+uint32_t bwl_lookup_pfx(const struct bwl_gen *g, const struct bwl_pfx *q)
+{
+	uint32_t len = q->len, bits = q->family == 4 ? 32 : 128, id = 0;
+	uint8_t key[20] = { 0 };
+
+	if (len == bits)
+		return bwl_lookup_dest(g, q->family, q->addr);
+	memcpy(key, &len, 4);
+	memcpy(key + 4, q->addr, q->family == 4 ? 4 : 16);
+	return bwl_map_get(q->family == 4 ? g->lpm4 : g->lpm6, key, &id) ? 0 : id;
 }
 
 void bwl_limit_each(const struct bwl_pins *p, const struct bwl_gen *g, bwl_limit_fn fn, void *arg)

@@ -100,6 +100,11 @@ bool bwl_is_renaming(const struct bwl_pins *p)
 	return LOAD(p->held[0].state);
 }
 
+bool bwl_is_unsettled(const struct bwl_pins *p)
+{
+	return bwl_is_held(p) || bwl_is_renaming(p) || LOAD(p->held[0].window);
+}
+
 bool bwl_is_stopped(const struct bwl_pins *p)
 {
 	uint32_t is = LOAD(p->ctl->stop);

@@ -292,11 +292,9 @@ int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
 		fd = bwl_inner_open(p->dir, p->fd[BWL_PIN_base], slot, p->copied);
 		if (fd == -ENOENT)
 			continue;
-		if (fd < 0)
-			return bwl_fail(e, -fd, "cannot wait for packets in flight: %s",
-					strerror(-fd));
-		r = bwl_map_put(p->fd[BWL_PIN_base], &slot, &fd, 0);
-		close(fd);
+		r = fd < 0 ? fd : bwl_map_put(p->fd[BWL_PIN_base], &slot, &fd, 0);
+		if (fd >= 0)
+			close(fd);
 		if (!r)
 			return 0;
 		bwl_fail(e, -r, "cannot wait for packets in flight: %s", strerror(-r));

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ports by name and by interface index. */
+#include <stdio.h>
 #include <string.h>
 #include <bwl/pins.h>
+#include <bwl/tables.h>
 
 static bool is_called(const struct bwl_dev *dev, const char *name)
 {
@@ -16,6 +18,58 @@ int bwl_port_id(const struct bwl_pins *p, const char *name)
 		if (p->dev[i].ifindex && is_called(&p->dev[i], name))
 			return i;
 	return -1;
+}
+
+/* Its name and kind are there, its device is not. */
+static bool is_awaited(const struct bwl_dev *dev)
+{
+	return !dev->ifindex && dev->kind & (BWL_PORT_HOST | BWL_PORT_UPLINK);
+}
+
+int bwl_port_named(const struct bwl_pins *p, const char *name)
+{
+	int i;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		if ((p->dev[i].ifindex || is_awaited(&p->dev[i])) && is_called(&p->dev[i], name))
+			return i;
+	return -1;
+}
+
+/* The programs send nothing to an entry without a device, and take nothing from one. */
+void bwl_port_await(struct bwl_pins *p, unsigned id, const char *name, unsigned kind)
+{
+	struct bwl_dev *dev = &p->dev[id];
+
+	if (dev->ifindex && p->ifport[dev->ifindex].v == id + 1)
+		p->ifport[dev->ifindex].v = 0;
+	dev->ifindex = 0;
+	snprintf(dev->name, sizeof(dev->name), "%s", name);
+	dev->kind = (__u8)kind;
+	dev->mtu = 0;
+	dev->flags = 0;
+}
+
+int bwl_ports_awaited(struct bwl_pins *p, uint64_t *ret)
+{
+	uint32_t slot = bwl_active_slot(p);
+	bool some = false;
+	struct bwl_gen g;
+	int i, r;
+
+	*ret = 0;
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		some |= is_awaited(&p->dev[i]);
+	if (!some || slot == BWL_NO_SLOT)
+		return 0;
+	r = bwl_gen_open(p, slot, &g, NULL);
+	if (r)
+		return r;
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		if (is_awaited(&p->dev[i]) && g.base->port[i].flags & p->dev[i].kind)
+			*ret |= 1ULL << i;
+	bwl_gen_close(&g);
+	return 0;
 }
 
 int bwl_port_id_for(const struct bwl_pins *p, const char *name)

@@ -33,7 +33,7 @@ _bwlimit_ctl() {
 	--type) mapfile -t COMPREPLY < <(compgen -W 'root policy grant lease revocation rollout expulsion enrolment timestamp' -- "$cur"); return ;;
 	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
 	--filter | --log-key | --volume-warning | --volume-critical | --limit | --limit-for | --ends-within | --verify-age | --history-age | --for | --witness | --sha256 | --audience | --most | --servers | --prefix | --controller | --label | --zone | --assume | --number | --epoch | --offline-for | --lease-most | --reason | --tray | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
-		volume | via | via6 | ipsec | for | mark | reason | accept) return ;;
+		volume | via | via6 | ipsec | mark | reason | accept) return ;;
 	mode) mapfile -t COMPREPLY < <(compgen -W 'police shape mark monitor' -- "$cur"); return ;;
 	path) mapfile -t COMPREPLY < <(compgen -W clear -- "$cur"); return ;;
 	zone) [[ $noun == peer ]] && words=$(_bwlimit_ctl_names zone list) ;;
@@ -45,9 +45,10 @@ _bwlimit_ctl() {
 	[[ $prev != --fleet || -z $noun ]] || return
 	case $fleet$noun/$verb in
 	fleet-/) words='revoke expel enrol replace pending approve status top usage reasons history closures exfil trays logs rollouts' ;;
-	fleet-revoke/*) words="--tray --label --all --zone --assume $order" ;;
-	fleet-expel/* | fleet-replace/*) words="--keep-user $order" ;;
-	fleet-enrol/*) words="--label --log-key $order" ;;
+	fleet-revoke/*) words="--tray --label --all --zone --assume --unknown reason $order" ;;
+	fleet-expel/*) words="--keep-user --unknown reason $order" ;;
+	fleet-replace/*) words="--keep-user --log-key --unknown reason $order" ;;
+	fleet-enrol/*) words="--label --log-key reason $order" ;;
 	fleet-pending/*) words="--size $conf" ;;
 	fleet-trays/* | fleet-logs/*) words=$conf ;;
 	fleet-rollouts/*) words="--most $conf" ;;
@@ -61,7 +62,7 @@ _bwlimit_ctl() {
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show sign verify publish' ;;
 	grant/) words="list --all $(_bwlimit_ctl_names peer list)" ;;
-	revoke/*) words="--all --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
+	revoke/*) words="--all --vici --timeout reason $(_bwlimit_ctl_names peer list)" ;;
 	latency/) words='show on off' ;;
 	latency/*) words="--all --for $(_bwlimit_ctl_names peer list)" ;;
 	tap/*) words='--for --write --most' ;;
@@ -79,14 +80,15 @@ _bwlimit_ctl() {
 		[[ $prev != --@(since|until|step) ]] || return
 		;;
 	stats/*) words="--interval $(_bwlimit_ctl_names peer list)" ;;
-	peer/show | peer/del) words=$(_bwlimit_ctl_names peer list) ;;
+	peer/show) words=$(_bwlimit_ctl_names peer list) ;;
+	peer/del) words="reason $(_bwlimit_ctl_names peer list)" ;;
 	peer/set)
-		words='rate burst volume mode mark accept'
+		words='rate burst volume mode mark accept reason'
 		[[ $prev == set ]] && words=$(_bwlimit_ctl_names peer list)
 		;;
-	peer/add) words='zone rate burst volume mode mark accept path via via6 ipsec uplink from contained' ;;
+	peer/add) words='zone rate burst volume mode mark accept path via via6 ipsec uplink from contained reason' ;;
 	zone/set)
-		words='rate burst volume'
+		words='rate burst volume reason'
 		[[ $prev == set ]] && words=$(_bwlimit_ctl_names zone list)
 		;;
 	policy/check | policy/diff) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
@@ -118,7 +120,11 @@ _bwlimit_ctl() {
 		return
 		;;
 	grant/--all) words='--yes reason' ;;
-	grant/*) words='rate burst volume for mode mark reason' ;;
+	grant/*)
+		words='rate burst volume for mode mark reason'
+		[[ $prev != for ]] || words=ever
+		[[ $prev != +* ]] || words+=' once'
+		;;
 	reasons/*) words='--port --all' ;;
 	metrics/*) words=--peers ;;
 	drill/) words='live verify --list --verbose' ;;
@@ -164,10 +170,10 @@ _bwlimit_ctl() {
 		[[ $prev == --reason ]] && words=$(bwlimit-ctl reasons --all 2>/dev/null | awk 'NR > 1 { print $2 }' | sort -u)
 		[[ $prev == --peer ]] && words=$(_bwlimit_ctl_names peer list)
 		;;
-	explain/*) words='--port --size tcp udp icmp icmpv6' ;;
+	explain/*) words='--port --size tcp udp icmp icmpv6 fragment' ;;
 	exfil/*) words='--size --compression --trays --policy --records --export-state --curve' ;;
-	stop/*) words=--off ;;
-	heartbeat/*) words=--lift ;;
+	stop/*) words='--off reason' ;;
+	heartbeat/*) words='--lift reason' ;;
 	lease/) words='show renew sign' ;;
 	lease/sign)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--for --key --number --out' -- "$cur")

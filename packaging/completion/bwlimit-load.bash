@@ -8,7 +8,7 @@ _bwlimit_load() {
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		attach | detach | upgrade | status | verify | up | down | probe | guard) command=${COMP_WORDS[i]} ;;
+		attach | detach | upgrade | status | verify | up | down | probe | guard | await) command=${COMP_WORDS[i]} ;;
 		esac
 	done
 	case $prev in
@@ -24,7 +24,7 @@ _bwlimit_load() {
 	--max-peers | --max-extras | --max-windows) return ;;
 	esac
 	case $command in
-	'') words='attach detach upgrade status verify up down probe guard help' ;;
+	'') words='attach detach upgrade status verify up down probe guard await help' ;;
 	attach) words='--host --uplink --management --policy --tc --xdp --max-peers --max-extras --max-windows
 		--tunnel --pace --record --latency --fresh-volume --republish --trust-clock --keep-down --drill' ;;
 	upgrade) words='--management --tc --xdp --record --latency' ;;

@@ -152,8 +152,16 @@ struct change {
 	int fd, inner; /* duplicates: the caller may close his */
 	uint32_t slot;
 	int err; /* once done */
-	bool done, left;
+	bool done;
+	struct change *next;
 };
+static struct change *changes; /* a test has one writer at a time */
+
+/* Threads that make one change after the other: to start one takes longer than all else. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t news = PTHREAD_COND_INITIALIZER, all_idle = PTHREAD_COND_INITIALIZER;
+static struct change *todo;
+static unsigned busy, idle; /* threads; busy: also those that take todo */
 
 static long sys_bpf(enum bpf_cmd cmd, union bpf_attr *attr)
 {
@@ -178,30 +186,114 @@ static uint32_t id_of_map(int fd)
 	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
 }
 
-static void *change_and_wait(void *arg)
+/*
+ * The id of the map in this slot; 0: none. Not by libbpf: a test that counts and refuses its calls
+ * means the writer's, and how often this looks depends on the machine.
+ */
+static uint32_t inner_id(int fd, uint32_t slot)
 {
-	struct change *c = arg;
+	uint32_t id = 0;
+	union bpf_attr attr = { .map_fd = (uint32_t)fd,
+				.key = (uintptr_t)&slot,
+				.value = (uintptr_t)&id };
 
+	return sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr) ? 0 : id;
+}
+
+static void change_and_wait(struct change *c)
+{
 	c->err = sys_bpf(c->cmd, &c->attr) ? errno : 0;
 	close(c->fd);
 	if (c->inner >= 0)
 		close(c->inner);
 	__atomic_store_n(&c->done, true, __ATOMIC_RELEASE);
-	if (__atomic_exchange_n(&c->left, true, __ATOMIC_ACQ_REL))
-		free(c); /* nobody waits for it */
-	return NULL;
+}
+
+static _Noreturn void *make_changes(void *none)
+{
+	struct change *c;
+
+	(void)none;
+	pthread_mutex_lock(&lock);
+	while (true) {
+		while (!todo)
+			pthread_cond_wait(&news, &lock);
+		c = todo;
+		todo = NULL;
+		pthread_mutex_unlock(&lock);
+		change_and_wait(c);
+		pthread_mutex_lock(&lock);
+		idle++;
+		if (!--busy)
+			pthread_cond_signal(&all_idle);
+	}
+}
+
+static void hand_over(struct change *c)
+{
+	pthread_t thread;
+
+	pthread_mutex_lock(&lock);
+	if (todo)
+		rig_die("two writers at a time");
+	todo = c;
+	busy++;
+	if (idle)
+		idle--;
+	else if (pthread_create(&thread, NULL, make_changes, NULL) || pthread_detach(thread))
+		rig_die("cannot start a thread");
+	pthread_cond_signal(&news);
+	pthread_mutex_unlock(&lock);
+}
+
+static void free_changes(void)
+{
+	struct change **at = &changes, *c;
+
+	while ((c = *at)) {
+		if (!__atomic_load_n(&c->done, __ATOMIC_ACQUIRE)) {
+			at = &c->next;
+			continue;
+		}
+		*at = c->next;
+		free(c);
+	}
+}
+
+/*
+ * A child has this thread alone. If another one is in the allocator, the child waits for ever for
+ * the locks that it had there, and the test for the child: all are idle at a fork.
+ */
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+	while (busy)
+		pthread_cond_wait(&all_idle, &lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	pthread_cond_init(&news, NULL);
+	pthread_cond_init(&all_idle, NULL);
+	idle = 0;
 }
 
 /* inner: its map, or -1. Returns as soon as look-ups find what it has changed. */
 static int change(enum bpf_cmd cmd, int fd, uint32_t slot, int inner, uint64_t flags)
 {
-	uint32_t want = inner < 0 ? 0 : id_of_map(inner), has;
+	uint32_t want = inner < 0 ? 0 : id_of_map(inner);
 	struct change *c = calloc(1, sizeof(*c));
-	pthread_t thread;
-	int err = 0;
+	bool done;
 
 	if (!c)
 		rig_die("out of memory");
+	free_changes();
 	c->cmd = cmd;
 	c->fd = dup(fd);
 	c->inner = inner < 0 ? -1 : dup(inner);
@@ -211,22 +303,13 @@ static int change(enum bpf_cmd cmd, int fd, uint32_t slot, int inner, uint64_t f
 	if (inner >= 0)
 		c->attr.value = (uintptr_t)&c->inner;
 	c->attr.flags = flags;
-	if (pthread_create(&thread, NULL, change_and_wait, c))
-		rig_die("cannot start a thread");
-	pthread_detach(thread);
-	while (!__atomic_load_n(&c->done, __ATOMIC_ACQUIRE)) {
-		if (bpf_map_lookup_elem(fd, &slot, &has))
-			has = 0;
-		if (has == want)
-			break;
+	c->next = changes;
+	changes = c;
+	hand_over(c);
+	while (!(done = __atomic_load_n(&c->done, __ATOMIC_ACQUIRE)) && inner_id(fd, slot) != want)
 		sched_yield();
-	}
-	if (__atomic_load_n(&c->done, __ATOMIC_ACQUIRE))
-		err = c->err;
-	if (__atomic_exchange_n(&c->left, true, __ATOMIC_ACQ_REL))
-		free(c); /* it has ended */
-	errno = err;
-	return -err;
+	errno = done ? c->err : 0;
+	return -errno;
 }
 
 /* These two replace libbpf's. */
@@ -236,10 +319,9 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 				.key = (uintptr_t)key,
 				.value = (uintptr_t)value,
 				.flags = flags };
-	uint32_t has;
 
 	if (is_outer(fd)) {
-		if (bpf_map_lookup_elem(fd, key, &has) || has != id_of_map(*(const int *)value))
+		if (inner_id(fd, *(const uint32_t *)key) != id_of_map(*(const int *)value))
 			return change(BPF_MAP_UPDATE_ELEM, fd, *(const uint32_t *)key,
 				      *(const int *)value, flags);
 		if (rig_on_grace)
@@ -254,9 +336,8 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 int bpf_map_delete_elem(int fd, const void *key)
 {
 	union bpf_attr attr = { .map_fd = (uint32_t)fd, .key = (uintptr_t)key };
-	uint32_t has;
 
-	if (is_outer(fd) && !bpf_map_lookup_elem(fd, key, &has))
+	if (is_outer(fd) && inner_id(fd, *(const uint32_t *)key))
 		return change(BPF_MAP_DELETE_ELEM, fd, *(const uint32_t *)key, -1, 0);
 	return sys_bpf(BPF_MAP_DELETE_ELEM, &attr) ? -errno : 0;
 }
@@ -620,6 +701,8 @@ struct rig *rig_open(const struct rig_opts *o)
 		atexit(unpin);
 		signal(SIGINT, interrupted);
 		signal(SIGTERM, interrupted);
+		if (pthread_atfork(before_fork, after_fork, in_child))
+			rig_die("out of memory");
 		make_ports();
 	}
 	memcpy(rig->ifindex, ports, sizeof(ports));

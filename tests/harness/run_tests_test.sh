@@ -17,7 +17,7 @@ chmod +x "$work/bin/cmake"
 
 # A test with label netns, of set SET; its body is bash, with `again` true in its second run.
 SET=slice_1
-a_test() { # name body [RUN_SERIAL]
+a_test() { # name body [property value…]
 	{
 		printf '#!/usr/bin/env bash\nagain() { [[ $(wc -l <%q) -gt 1 ]]; }\necho run >>%q\n' "$work/tests/$1.runs" "$work/tests/$1.runs"
 		printf '%s\n' "$2"
@@ -25,7 +25,7 @@ a_test() { # name body [RUN_SERIAL]
 	chmod +x "$work/tests/$1"
 	{
 		printf 'add_test(netns.%s "%s")\n' "$1" "$work/tests/$1"
-		printf 'set_tests_properties(netns.%s PROPERTIES LABELS "netns;%s" SKIP_RETURN_CODE 77%s)\n' "$1" "$SET" "${3:+ RUN_SERIAL ON}"
+		printf 'set_tests_properties(netns.%s PROPERTIES LABELS "netns;%s" SKIP_RETURN_CODE 77%s)\n' "$1" "$SET" "${3:+ $3}"
 	} >>"$work/build/release/CTestTestfile.cmake"
 }
 none() {
@@ -56,6 +56,11 @@ check "where all pass, the exit status is 0" runs 0
 check "passed and skipped are counted" last '1 passed, 0 failed, 0 unsteady, 1 skipped'
 
 none
+a_test bytes 'printf "ok 1 - caf\xe9\nok 2 - the next line\n1..2\n"'
+LC_ALL=C.UTF-8 check "bytes that are no text lose no case" runs 0
+check "all are counted" last '2 passed, 0 failed, 0 unsteady, 0 skipped'
+
+none
 a_test other "$beside"
 a_test slow "$first_time"
 check "a test that fails beside others and passes alone fails nothing" runs 0
@@ -75,7 +80,7 @@ check "it ran twice" eval '[[ $(ran broken) -eq 2 ]]'
 
 none
 a_test other "$beside"
-a_test alone "$first_time" RUN_SERIAL
+a_test alone "$first_time" 'RUN_SERIAL ON'
 check "a test that was alone is not given a second try" runs 1
 check "it ran once" eval '[[ $(ran alone) -eq 1 ]]'
 check "it is counted as failed" last '1 passed, 1 failed, 0 unsteady, 0 skipped'
@@ -110,6 +115,26 @@ none
 for i in {1..6}; do a_test "slow$i" "$first_time"; done
 check "where more than five fail, none has a second try" runs 1
 check "and each is counted as failed" last '0 passed, 6 failed, 0 unsteady, 0 skipped'
+
+# ---- What stands still
+none
+a_test still 'echo 1..2; echo "ok 1 - it begins"; echo "waits for what never comes"; sleep 600' 'TIMEOUT 1'
+check "a test that stands still fails" eval 'runs 1 && says "netns.still: 1 of 2 planned cases ran: Timeout"'
+check "what it said is shown" says 'waits for what never comes'
+
+none
+a_test holds "echo 1..1; echo 'ok 1 - it works'; setsid sleep 600 & echo \$! >'$work/tests/held'" 'TIMEOUT 1'
+check "one that leaves something which holds its output fails, too" eval 'runs 1 && says "netns.holds: Timeout after its last case"'
+kill "$(<"$work/tests/held")"
+
+none
+arrived="until grep -qs 'waits for ctest' '$work'/tmp/*/*; do sleep 0.1; done"
+mkdir "$work/tmp"
+a_test stops "echo 1..1; echo 'waits for ctest'; $arrived; kill -STOP \$PPID; sleep 600" 'TIMEOUT 1'
+check "where ctest does not end it, the run ends all the same" \
+	eval 'TMPDIR=$work/tmp BWL_LOOK_EVERY=1 BWL_STUCK_AFTER=1 runs 1 && says "netns.stops: ctest gave no result"'
+check "before, it says what it waits for" eval 'grep -q "^== running: netns\.stops (" "$work/out"'
+check "and shows what the test said" eval 'sed -n "/output of netns.stops/,\$p" "$work/out" | grep_all "^waits for ctest"'
 
 # ---- Sets
 none

@@ -12,7 +12,8 @@ TAP_BAD=0
 
 long() { [[ ${BWL_LONG:-0} == 1 ]]; } # ./run-tests --all: a test that draws a sample does all of it
 
-note() { printf '# %s\n' "$@"; }
+# Each line of it: verify's own begin with "ok".
+note() { printf '%s\n' "$@" | sed 's/^/# /'; }
 ok() { printf 'ok %d - %s\n' $((++TAP_N)) "$*"; }
 nok() {
 	TAP_BAD=$((TAP_BAD + 1))

@@ -7,7 +7,8 @@
  *   bwl-tokens PIN_DIR PORT BITS-PER-SECOND BURST LARGEST using SECONDS PER-CENT [port]
  *
  * For PORT also peer:NAME: by that peer's own counters, for one of many peers. They do not say why
- * it refused: only its rate may.
+ * it refused: only its rate may. They count what arrives from it, too: so not for TCP, which
+ * answers.
  *
  * LARGEST: what one packet is charged at most, in bytes. Prints "# ready", later one line: "excess
  * BYTES passed BYTES allowed BYTES ns NS". No number in it depends on how fast the machine is, or

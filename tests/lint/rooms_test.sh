@@ -101,6 +101,15 @@ bare() {
 }
 [[ ! -e ../.git ]] || refute "nobody writes a map past lib/tables/map_io.c" bare
 
+# What other programs, trays, files and people said is printed by what makes it plain: bwl_say, bwl_put, bwl_cell (bwl/show.h).
+raw() {
+	local bad
+	bad=$(cd .. && git ls-files ctl loader sync ipsec/daemon fleet/controller/main.c | grep '\.c$' | xargs perl -0777 -ne \
+		'while (/(?<!\w)printf\(\s*"(?:[^"\\]|\\.)*?%[-0-9.*]*s/g) { print "$ARGV: ", substr($_, $-[0], 60), "\n" }') &&
+		[[ $bad ]] && note "$bad"
+}
+[[ ! -e ../.git ]] || refute "no tool prints text past bwl/show.h" raw
+
 # The folders beside lib/: "user used", files by their path, of everything that is built there.
 folders=(agent asking audit ctl evidence export fleet flows history hook ipsec journal loader signed sync tap tpm web)
 objects() { # objects of existing sources: a source that was moved leaves its old object behind

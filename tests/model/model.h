@@ -31,9 +31,9 @@ void ref_begin(void);
 void ref_close(int dest);
 void ref_open(int dest);
 bool ref_is_closed(int dest);
-/* Of the policy in force; 0: in total. */
-void ref_window(uint64_t ns);
-uint64_t ref_window_now(void);
+/* Of the policy in force that has the destination; 0: in total. */
+void ref_window(int dest, uint64_t ns);
+uint64_t ref_window_now(int dest);
 /* A destination has this window from now on; only up to its longest one is anything promised. */
 void ref_has_window(int dest, uint64_t ns);
 /* Nothing is asked about what has passed there until now. */

@@ -4,11 +4,10 @@
  * whatever name they have:
  *
  *   rate     in every interval of length T at most rate * T + burst
- *   volume   when a byte passes under a window, that window's length of the past holds at most the
- *            volume; in total, where there never was a window
- *   closed   nothing after a revocation by any name that has the destination, in the policy in
- *            force or in the one that a trial returns to, until a grant; nothing after a trial's
- *            end
+ *   volume   when a byte passes under a window (of the policy that has the destination), that
+ *            window's length of the past holds at most the volume; in total, where there never was
+ * a window closed   nothing after a revocation by any name that has the destination, in the policy
+ * in force or in the one that a trial returns to, until a grant; nothing after a trial's end
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 
 static struct dest {
 	bool closed;
+	uint64_t window; /* in force there; 0: in total */
 	/* The longest window that it has had, since when, and the longest one before. */
 	uint64_t longest, longest_at, longest_before;
 	bool windowed;      /* ever */
@@ -33,7 +33,7 @@ static struct dest {
 	unsigned n;
 	uint64_t at[MOST];
 } dests[MODEL_DESTS];
-static uint64_t window_ns, trial_ns;
+static uint64_t trial_ns;
 
 #define UNIT 8000000000LL
 
@@ -41,7 +41,7 @@ void ref_begin(void)
 {
 	for (unsigned d = 0; d < MODEL_DESTS; d++)
 		memset(&dests[d], 0, offsetof(struct dest, at));
-	window_ns = trial_ns = 0;
+	trial_ns = 0;
 }
 
 static void set_closed(int dest, bool closed)
@@ -66,14 +66,14 @@ bool ref_is_closed(int dest)
 	return dests[dest].closed;
 }
 
-void ref_window(uint64_t ns)
+void ref_window(int dest, uint64_t ns)
 {
-	window_ns = ns;
+	dests[dest].window = ns;
 }
 
-uint64_t ref_window_now(void)
+uint64_t ref_window_now(int dest)
 {
-	return window_ns;
+	return dests[dest].window;
 }
 
 void ref_has_window(int dest, uint64_t ns)
@@ -136,7 +136,7 @@ static unsigned first_after(const struct dest *d, uint64_t ns)
 
 static bool is_over_volume(const struct dest *d, uint64_t now)
 {
-	uint64_t known = d->longest_at - d->longest_before;
+	uint64_t known = d->longest_at - d->longest_before, window_ns = d->window;
 
 	if (!window_ns && d->windowed)
 		return false;
@@ -170,7 +170,7 @@ const char *ref_passed(unsigned dest, uint64_t now)
 	}
 	if (is_over_volume(d, now)) {
 		snprintf(text, sizeof(text), "more than the volume in the last %llu s (0: ever)",
-			 (unsigned long long)(window_ns / MODEL_SECOND));
+			 (unsigned long long)(d->window / MODEL_SECOND));
 		return text;
 	}
 	return NULL;

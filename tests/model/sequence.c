@@ -53,10 +53,11 @@ struct policy {
 };
 
 static struct model {
-	struct policy now, before; /* before: what a trial returns to */
-	int last[NDESTS];          /* who had it, while nobody has */
-	unsigned windows[2];       /* that policies of this sequence have */
-	bool zones;                /* in this sequence a zone has the limit, not each grant */
+	/* before: what a trial returns to; lost: what it would have, but for a killed way back */
+	struct policy now, before, lost;
+	int last[NDESTS];    /* who had it, while nobody has */
+	unsigned windows[2]; /* that policies of this sequence have */
+	bool zones;          /* in this sequence a zone has the limit, not each grant */
 	uint64_t seed, state, digest;
 	bool six, rebooted;
 	char told[12000]; /* what was done, for whoever reads a failure */
@@ -275,15 +276,33 @@ static const char *text_of(const struct policy *p)
 	return text;
 }
 
-/* Until the call returns either may be in force, so the shorter window counts. */
+static bool has_any(const struct policy *p, unsigned d)
+{
+	return p->any && p->name[d] >= 0;
+}
+
+/*
+ * Until the call returns either may be in force, so the shorter window counts; where only one of
+ * them has the destination, its window does.
+ */
 static void shorter_counts(const struct policy *p)
 {
-	uint64_t now = ref_window_now();
+	uint64_t ns = window[p->window].ns;
 
-	if (p->window && (!now || window[p->window].ns < now))
-		ref_window(window[p->window].ns);
-	if (!p->any || !p->window) /* a total: by no window */
-		ref_window(0);
+	for (unsigned d = 0; d < NDESTS; d++) {
+		if (!has_any(p, d))
+			continue;
+		/* a total: by no window */
+		if (!has_any(&m->now, d) || !ns || !ref_window_now((int)d) ||
+		    ns < ref_window_now((int)d))
+			ref_window((int)d, ns);
+	}
+}
+
+static void window_is(const struct policy *p)
+{
+	for (unsigned d = 0; d < NDESTS; d++)
+		ref_window((int)d, has_any(p, d) ? window[p->window].ns : 0);
 }
 
 static struct bwl_policy *parsed(const struct policy *p)
@@ -307,28 +326,18 @@ static int publish(const struct policy *p, const struct bwl_publish_opts *o, str
 }
 
 /*
- * A peer that goes on without a destination keeps what passed there in its account: nobody else
- * takes it over later, unless he has the destination in the next policy. So does a zone. Not asked
- * here.
+ * The same by way of a policy in which nobody has the destination: it comes back, to another grant
+ * that goes on.
  */
-static void forget_left(const struct policy *to)
+static void forget_merged(const struct policy *to)
 {
 	const struct policy *from = &m->now;
-	bool goes;
 
 	for (unsigned d = 0; from->any && d < NDESTS; d++) {
 		if (from->name[d] >= 0)
 			m->last[d] = from->name[d];
-		/* It comes back, to another grant that goes on: merged, as above. */
 		else if (to->any && to->name[d] >= 0 && to->name[d] != m->last[d] &&
 			 goes_on(from, to, to->name[d]))
-			ref_forget((int)d);
-		if (from->name[d] < 0 || (to->any && to->name[d] >= 0))
-			continue;
-		goes = from->zone || has(to, from->name[d]);
-		for (unsigned i = 0; to->any && i < NPLACES; i++)
-			goes |= from->of_place[i] == from->name[d] && to->of_place[i] >= 0;
-		if (goes)
 			ref_forget((int)d);
 	}
 }
@@ -337,7 +346,7 @@ static void forget_left(const struct policy *to)
 static void expect_policy(const struct policy *p)
 {
 	shorter_counts(p);
-	forget_left(p);
+	forget_merged(p);
 	for (unsigned d = 0; d < NDESTS; d++)
 		if (p->name[d] >= 0)
 			ref_has_window((int)d, window[p->window].ns);
@@ -346,8 +355,9 @@ static void expect_policy(const struct policy *p)
 static void is_in_force(const struct policy *p, uint64_t confirm_ns)
 {
 	m->before = m->now;
+	m->lost.any = false;
 	m->now = *p;
-	ref_window(window[p->window].ns);
+	window_is(p);
 	ref_trial(confirm_ns ? level_now() + confirm_ns : 0);
 }
 
@@ -405,12 +415,12 @@ static void return_one(void)
 		return;
 	tell("ROLLBACK\n");
 	shorter_counts(&before);
-	forget_left(&before);
+	forget_merged(&before);
 	ref_trial(0);
 	if (bwl_rollback(level_pins(), &e))
 		broken("%s", e.text);
 	m->now = before;
-	ref_window(before.any ? window[before.window].ns : 0);
+	window_is(&before);
 }
 
 static void confirm_one(void)
@@ -431,7 +441,8 @@ static void confirm_one(void)
 static void is_revoked(int k)
 {
 	for (unsigned d = 0; d < NDESTS; d++)
-		if (has_dest(&m->now, k, d) || (ref_trial_ns() && has_dest(&m->before, k, d)))
+		if (has_dest(&m->now, k, d) ||
+		    (ref_trial_ns() && (has_dest(&m->before, k, d) || has_dest(&m->lost, k, d))))
 			ref_close((int)d);
 }
 
@@ -531,10 +542,12 @@ static void kill_one(void)
 		is_in_force(&next, back ? 0 : x.o.confirm_ns);
 		ref_trial(bwl_trial_ns(level_pins()));
 	}
-	if (ref_trial_ns() && bwl_slot_before(level_pins()) == BWL_NO_SLOT)
+	if (ref_trial_ns() && bwl_slot_before(level_pins()) == BWL_NO_SLOT) {
+		m->lost = m->before;
 		m->before.any = false; /* no way back is left */
+	}
 	flood();
-	ref_window(m->now.any ? window[m->now.window].ns : 0);
+	window_is(&m->now);
 	if (below(2) && bwl_settle_held(level_pins()->dir, &e))
 		broken("%s", e.text);
 }
@@ -585,7 +598,7 @@ static void reboot(void)
 	level_advance(60 * MODEL_SECOND);
 	level_open(true);
 	m->rebooted = true;
-	m->now = m->before = (struct policy){ 0 };
+	m->now = m->before = m->lost = (struct policy){ 0 };
 	ref_trial(0);
 	ref_open(-1); /* of what the policy does not name the journal speaks, which is not here */
 	if (!p.any)

@@ -57,8 +57,8 @@ check "before" logged 'intent +grant d1 rate 20mbit reason ticket 4711'
 check "and after" logged 'grant +grant d1 rate 20mbit reason ticket 4711'
 refute "a peer that is not there cannot be set" ctl peer set nobody rate 1mbit
 check "and that it failed is on record" logged 'failed +peer set nobody rate 1mbit: '
-check "a revocation is recorded" ctl revoke d1
-check "once" logged 'revoke +revoke d1'
+check "a revocation is recorded" ctl revoke d1 reason it was stolen
+check "once, with its reason" logged 'revoke +revoke d1 reason it was stolen'
 keep
 check "the log verifies against what was kept" verified
 

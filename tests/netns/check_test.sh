@@ -97,10 +97,10 @@ clean
 "$CTL" grant d2 rate 1mbit for 2h reason test >/dev/null 2>&1
 check "a grant that ends within a day is a warning" says 1 '1 grant ends within 1d: d2'
 check "within the time that was asked for" says 0 '' --ends-within 1h
-"$CTL" grant d2 rate 1mbit reason test >/dev/null 2>&1
+"$CTL" grant d2 rate 1mbit for ever reason test >/dev/null 2>&1
 "$CTL" revoke d2 reason test >/dev/null 2>&1
 check "a peer that is closed is a warning" says 1 '1 peer is closed: d2'
-"$CTL" grant d2 rate 1mbit reason test >/dev/null 2>&1
+"$CTL" grant d2 rate 1mbit for ever reason test >/dev/null 2>&1
 check "open again it is none" says 0 ''
 "$CTL" stop >/dev/null
 check "a stop is critical" says 2 'nothing passes: stopped'

@@ -241,13 +241,15 @@ quiet peer del d9
 quiet zone set external rate 400mbit
 quiet peer set d1 rate 3mbit accept 3mbit
 check "it ends" sh -c "'$CTL' grant list | grep -q '^d1 .*in [0-9]'"
-check "a grant without an end says so" sh -c "'$CTL' grant d1 reason x 2>/dev/null | grep -q 'never expires'"
+check "a grant for ever says so" sh -c "'$CTL' grant d1 for ever reason x 2>/dev/null | grep -q 'granted for ever'"
+check "and one that keeps that" sh -c "'$CTL' grant d1 reason x 2>/dev/null | grep -q 'as before, it never expires'"
+check "a total volume" exits 0 grant d1 volume 1gb reason total
 check "volume +1gb adds to it" exits 0 grant d1 volume +1gb reason more
 check "by exactly that" is 2147483648 grant.volume_bytes peer show d1
 quiet grant d1 for 200ms reason short
 expired() { is expired grants.0.state grant list; }
 check "a grant expires by itself" lab_wait_for 5 expired
-quiet grant d1 reason back
+quiet grant d1 for ever reason back
 check "revoke ends a grant" exits 0 revoke d1
 check "the list says revoked" is revoked grants.0.state grant list
 quiet policy apply "$B"
@@ -275,7 +277,29 @@ check "grant lifts it" exits 0 grant d1 reason sorry
 check "the grant is live" is live state peer show d1
 check "revoke of several names goes on after a wrong one" exits 1 revoke nobody d1
 check "so the right one is revoked" is revoked state peer show d1
-check "revoke --all ends every grant" exits 0 revoke --all
+check "it has its line" says '^revoked: d1$'
+check "the wrong one, too" says '^nobody: not revoked: there is no such peer'
+check "as JSON likewise" eval '[[ $(ctl --json revoke nobody d1 | head -c 100000 | jq -c "select(.kind == \"revoke\") | [.peer_names, [.not_revoked[].peer], .why]") == "[[\"d1\"],[\"nobody\"],null]" ]]'
+check "a wrong one alone is an error" exits 1 revoke d11
+check "with the nearest name" says "d11 is not revoked: there is no such peer; did you mean 'd1'"
+check "a reason is no name" exits 0 revoke d1 d2 reason theft, ticket 4711
+check "and no line" sh -c "! grep -q theft '$LAB_TMP/out'"
+quiet grant d1 reason again
+for reason in "$(head -c 300 /dev/zero | tr '\0' x)" '' $'caf\xe9' '--at-night'; do
+	check "no reason keeps anything open: $(printf %q "${reason:0:8}")" exits 0 revoke d1 reason "$reason"
+	check "it is revoked" is revoked state peer show d1
+	quiet grant d1 reason again
+done
+check "nor one that is missing" exits 0 revoke d1 reason
+check "which is said" says 'the reason is empty'
+check "an option after it is one" is theft why revoke d1 reason theft --timeout 1s
+check "of a long one there is what has room, in whole characters" eval '[[ $(ctl --json revoke d1 reason "$(printf "é%.0s" {1..200})" | jq ".why | length") == 127 ]]'
+check "stop closes, whatever comes after its reason" exits 0 stop reason theft --off
+check "it is stopped" says '^stopped'
+quiet stop --off
+quiet grant d1 reason again
+quiet grant d2 reason again
+check "revoke --all ends every grant" exits 0 revoke --all reason theft
 check "also the others" is revoked state peer show d2
 quiet policy apply "$A"
 check "and that survives another policy" is revoked state peer show d2
@@ -306,7 +330,7 @@ if command -v script >/dev/null; then
 	at_terminal n grant --all --yes reason x
 	check "with --yes it does not ask" is live state peer show d2
 fi
-for p in d1 d2; do quiet grant $p reason again; done
+for p in d1 d2; do quiet grant $p for ever reason again; done
 
 # Standard output is the answer: it may be sent to a file. What is said beside it is not there.
 apart() { # pattern of every line of standard output, pattern of standard error, arguments…
@@ -401,7 +425,7 @@ quiet revoke d1
 check "explain and the counters agree: revoked" agree revoked $HOST4 "$(lab_dest4 1)" udp 9
 quiet grant d1 for 1ms reason brief
 check "explain and the counters agree: expired" agree expired $HOST4 "$(lab_dest4 1)" udp 9
-quiet grant d1 rate 1kbit burst 1518b reason slow
+quiet grant d1 rate 1kbit burst 1518b for ever reason slow
 thief --count 10 >/dev/null <<END
 eth ip4 src=$HOST4 dst=$(lab_dest4 1) udp dport=9 fill=1400
 END

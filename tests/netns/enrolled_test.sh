@@ -86,7 +86,7 @@ rows=(
 	'peer add of a place within another one|none|peer add d4 10.101.0.0/26 path clear via 192.0.2.254 rate 1mbit|whose it is: peer d1 -> peer d4'
 	'zone set of a higher rate|none|zone set ext rate 60mbit|zone ext: rate'
 	'grant of a higher rate|none|grant d1 rate 6mbit reason test|peer d1, grant: rate'
-	'grant of more volume|none|grant d2 volume +1gb reason test|peer d2, grant: volume'
+	'grant of more volume|none|grant d2 volume 2gb per 1d reason test|peer d2, grant: volume'
 	'heartbeat|none|heartbeat|bwlimitd alone keeps grants alive'
 	'heartbeat --lift|none|heartbeat --lift|the clamp would end'
 	'policy apply of the file, after limits were lowered,|lowered|policy apply FILE/five.yaml --yes|rate: 1.* -> 5'

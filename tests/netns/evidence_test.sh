@@ -38,6 +38,9 @@ has_entries() { [[ $(entries | wc -l) -ge $1 ]]; }
 lab_wait_for 30 "$CTL" stats sink
 check "each interval is entered into the audit log, also idle" lab_wait_for 30 has_entries 3
 "$CTL" audit checkpoint >"$LAB_TMP/early" 2>/dev/null
+# One peer has traffic in each interval from here on, so its counter can be followed through all of them.
+lab_bg steady host ping -q -i 0.2 "$(lab_dest4 2)"
+steady=$LAB_PID
 # To three peers, in both families; one of them refuses most of it.
 for n in 1 2 3; do
 	in_host ping -W1 -c5 -i0.02 -q -s 700 "$(lab_dest4 $n)" >/dev/null
@@ -63,6 +66,7 @@ for call in "renameat 1" "renameat 2" "fdatasync 1" "fdatasync 2" "fdatasync 3" 
 	check "an agent is killed at its $call" kill_at $call timeout -s INT 120 "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --flows-every 1s --history-size 0b --json
 done
 agent
+lab_stop "$steady"
 more=$(($(entries | wc -l) + 3))
 check "and after a kill it goes on" lab_wait_for 30 has_entries "$more"
 unique() { [[ $(entries | jq -c '[.boot, .tables, .interval]' | sort | uniq -d | wc -l) -eq 0 ]]; }

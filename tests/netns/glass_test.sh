@@ -88,10 +88,14 @@ no_agent
 policy 5mbit 2s 'lease: 1h' >"$FILE"
 ctl policy apply "$FILE" --yes --trust-clock
 check "without a heartbeat nothing passes" lab_wait_for 30 is_closed 1
+volume() { "$CTL" --json peer show d1 | jq .grant.volume_bytes; }
+ctl grant d1 volume 1gb reason less
+check "control: somebody lowered it" test "$(volume)" == 1073741824
 echo '{"peer": "d1", "limit": {"rate": "20mbit"}}' >"$LAB_TMP/grant.json"
 people_sign "$LAB_TMP/grant.json" "$LAB_TMP/grant" alice,bob --type grant --name g1 --number 1 --for 1h --reason 'line 2' --break-glass
 check "a grant breaks it, too" eval 'break_glass "$LAB_TMP/grant" >/dev/null'
 check "it is in force" rate_is d1 20000
+check "what it does not name is the policy's" test "$(volume)" == null
 check "although no heartbeat and no lease lives" lab_wait_for 30 is_open 1
 agent
 lab_wait_for 30 said heartbeat 'no lease' || lab_wait_for 30 said break-glass 'an emergency policy is in force'

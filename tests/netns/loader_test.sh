@@ -42,7 +42,7 @@ works detach
 sed '/grant:/s/burst: 1mb/volume: 1gb/' "$LAB_TMP/policy.yaml" >"$LAB_TMP/volume.yaml"
 check "a first attach" works attach --policy "$LAB_TMP/volume.yaml"
 check "says which volume starts spent" says "start spent.*: peer d1$"
-check "and what to type" says "bwlimit-ctl grant NAME volume +V reason TEXT"
+check "and what to type" says "bwlimit-ctl grant NAME volume +V once reason TEXT"
 check "nothing passes" lab_silent
 check "which gives it some" eval 'in_dpu "$CTL" grant d1 volume +1mb reason test >/dev/null'
 check "that passes" lab_both
@@ -247,7 +247,7 @@ refute "the unit fails without the loader" boot "$LAB_TMP/policy.yaml" "$LAB_TMP
 check "and nothing forwards" lab_silent
 if command -v systemd-analyze >/dev/null; then
 	mkdir "$LAB_TMP/units"
-	for u in bwlimit bwlimit-guard bwlimit-verify; do
+	for u in bwlimit bwlimit-await bwlimit-guard bwlimit-verify; do
 		sed "s|=[^= ]*/bwlimit-load |=$LOAD |" "$LAB_BUILD/packaging/$u.service" >"$LAB_TMP/units/$u.service"
 	done
 	check "systemd accepts the units" eval \

@@ -46,6 +46,14 @@ loses() { # command…
 		LOST=$((LOST + 1))
 	done
 }
+# All commands say their help by one function: each loses it in one way, in turn; with BWL_LONG=1 in all.
+TURN=0
+loses_help() { # command…
+	local all=($SINKS)
+	long || SINKS=${all[TURN++ % ${#all[@]}]}
+	loses "$@" --help
+	SINKS=${all[*]}
+}
 lost_all() { # sentence
 	check "$1 ($LOST outputs)" [ $BAD -eq 0 ]
 	BAD=0 LOST=0
@@ -63,14 +71,14 @@ for program in "${programs[@]}"; do
 	loses "$program" --version
 done
 lost_all "what each program says of itself is not lost in silence"
-for verb in attach detach upgrade status verify up down guard probe; do loses "$LOAD" "$verb" --help; done
+for verb in attach detach upgrade status verify up down guard probe await; do loses_help "$LOAD" "$verb"; done
 lost_all "nor what bwlimit-load says of each command"
 commands() { # of bwlimit-ctl [--fleet]
 	"$CTL" "$@" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\( [a-z-]*\)\{0,1\}\)  .*/\1/p'
 }
 check "control: commands are found" eval '[[ $(commands | wc -l) -gt 70 && $(commands --fleet | wc -l) -gt 12 ]]'
-while read -ra words; do loses "$CTL" "${words[@]}" --help; done < <(commands)
-while read -ra words; do loses "$CTL" --fleet "${words[@]}" --help; done < <(commands --fleet)
+while read -ra words; do loses_help "$CTL" "${words[@]}"; done < <(commands)
+while read -ra words; do loses_help "$CTL" --fleet "${words[@]}"; done < <(commands --fleet)
 lost_all "nor what bwlimit-ctl says of each"
 
 # --- what reads
@@ -194,6 +202,8 @@ nsenter --net="/run/netns/$LAB-dpu" "$AGENT" --policy "$FILE" --state-dir "$STAT
 PID=$!
 LAB_PIDS+=("$PID")
 check "without a reader bwlimitd starts" lab_wait_for 30 started
+# What has changed before its first look is not the news of this file: what is in force would stay.
+check "and knows what is in force" lab_wait_for 30 test -s "$STATE/desired"
 policy 60mbit >"$FILE"
 check "and puts what is desired in force" lab_wait_for 30 rate_is 60000000
 check "and goes on" kill -0 "$PID"

@@ -156,6 +156,14 @@ check "a host port that somebody else sets down revokes" lab_wait_for 30 state r
 check "and that is told" lab_wait_for 30 said 'port: hpf1 was set down, and not by bwlimit; action revoke'
 ip_in dpu link set hpf1 up
 again
+in_dpu "$LOAD" down --host hpf1 >/dev/null 2>&1
+ip_in dpu link set hpf1 up
+check "(bwlimit closed a port, and somebody else opened it)" turn 12
+refute "neither is a sign" said 'port:'
+ip_in dpu link set hpf1 down
+check "what bwlimit did before explains no later set-down" lab_wait_for 30 said 'port: hpf1 was set down, and not by bwlimit; action revoke'
+ip_in dpu link set hpf1 up
+again
 printf 'link set h0 down\nlink set h0 up\n' | ip_in host1 -batch -
 check "so does the shortest loss of its carrier" lab_wait_for 30 said 'port: hpf1 lost its carrier.*action revoke'
 again

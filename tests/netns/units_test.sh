@@ -9,7 +9,8 @@ if [[ ! -v UNITS_UNSHARED ]]; then
 	UNITS_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
-LAB=bwl-unit-$$ LAB_DESTS=1
+LAB=bwl-unit-$$ LAB_DESTS=1 # the second host port comes later
+LAB_SOURCES=('10.7.0.0/24, "fd00:7::/64"' '10.7.1.0/24, "fd00:7:1::/64"')
 # shellcheck source=../harness/tap.sh
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
@@ -81,6 +82,15 @@ ip_in dpu link set later up
 check "guard sets a device down under bwlimit-guard.service" lab_wait_for 60 eval '! lab_is_up later'
 lab_stop "$guard"
 ip_in dpu link del later
+
+# --- bwlimit-await
+lab_bg await dpu /usr/bin/python3 "$here/as_unit.py" "$LAB_BUILD/packaging/bwlimit-await.service" "$LOAD" await
+await=$LAB_PID
+lab_wait_for 60 grep -q waiting "$LAB_TMP/await.err"
+lab_host 1
+in_force() { in_dpu "$LOAD" status --json | jq -e '.ports[] | select(.port == "hpf1") | .up and (.programs | all(.attached))' >/dev/null; }
+check "await attaches and opens a host port that appears under bwlimit-await.service" lab_wait_for 60 in_force || note "$(cat "$LAB_TMP/await.err")"
+lab_stop "$await"
 
 # --- bwlimitd.service: it makes a policy's maps, too
 export BWLIMIT_CTL=$CTL BWLIMIT_LOAD=$LOAD

@@ -140,6 +140,32 @@ check "every grant of one tray" ends 0 '1 of 1' revoke --tray tray-2
 check "which is what was signed" eval '[[ $(payload 2 | jq -c .all) == true ]]'
 check "of a label" ends 0 '1 of 1' revoke --label rack=1 web
 check "of a label that nobody has: an error" ends 1 'no tray in the store' revoke --label rack=77 web
+orders() { etcdctl_as root get --prefix --keys-only "$PREFIX/all/doc/revocation/" "$PREFIX/all/doc/expulsion/" | sort; }
+was=$(orders)
+check "a peer that no policy has is an error, with the nearest" \
+	ends 1 "nothing was published: lod: no policy of these trays has such a peer; did you mean 'log'" revoke --all lod
+check "of one tray likewise" ends 1 'nothing was published: lod' revoke --tray tray-1 lod
+check "and as JSON" eval 'revoke --all lod --json >"$ETCD_DIR/said" 2>&1; [[ $(value .error.code) == ENOENT ]]'
+check "a tray that was never seen is an error" ends 1 "the store knows no tray tray-9; did you mean 'tray-[123]'.: nothing was published" revoke --tray tray-9
+check "nobody expels it" ends 1 'the store knows no tray tray-9' fleet expel tray-9 --key "$desk/alice.pem"
+check "nor replaces it" ends 1 'the store knows no tray tray-9' fleet replace tray-9 --key "$desk/alice.pem"
+check "and nothing is in the store" test "$was" == "$(orders)"
+check "one among others is left out, exit code 1" ends 1 '^lod: not ordered: no policy of these trays has such a peer' revoke --all lod log
+check "the others have their lines" grep -q '^log: ordered' "$ETCD_DIR/said"
+check "and all trays have what was ordered" grep -q '3 of 3 trays have it' "$ETCD_DIR/said"
+check "which is that" eval '[[ $(payload 1 | jq -c .peers) == *"[\"log\"]"* ]]'
+check "as JSON, and its schema's" eval 'revoke --all lod log --json >"$ETCD_DIR/said" 2>/dev/null; [[ $? == 1 ]] && grep "^{." "$ETCD_DIR/said" | judge --lines fleet-order && grep -q "\"not_revoked\":\[{\"peer\":\"lod\"" "$ETCD_DIR/said"'
+check "--unknown publishes it all the same" ends 0 '3 of 3 trays have it' revoke --all lod --unknown
+check "a tray, too" ends 0 '3 of 3 trays have it' fleet expel tray-9 --unknown --key "$desk/alice.pem"
+etcdctl_as root del "$PREFIX/all/doc/expulsion/tray-9" >/dev/null
+reasoned() { ctl --fleet "$1" "${@:2}" --key "$desk/alice.pem" --conf "$desk/fleet.conf" reason theft, ticket 4711; }
+check "every grant, with a reason as everywhere" ends 0 '3 of 3 trays have it' reasoned revoke --all
+check "it is the document's, and nobody's name" eval 'payload 1 | jq -se "any(.[]; .all == true and .reason == \"theft, ticket 4711\")" >/dev/null'
+check "of two reasons the one at the end counts" ends 0 'given twice: the one at the end counts' reasoned revoke --all --reason loss
+check "a reason that is too long is cut, and published" ends 0 'longer than 255 bytes' revoke --all log --reason "$(head -c 300 /dev/zero | tr '\0' r)"
+check "of one that is no text, what is" ends 0 '3 of 3 trays have it' revoke --all log --reason $'caf\xe9'
+check "an empty one is none" ends 0 'the reason is empty' revoke --all log --reason ''
+check "options after the reason are options" ends 0 '3 of 3 trays have it' fleet revoke --all log reason theft --key "$desk/alice.pem"
 check "of a zone, where no tray's status is signed: refused, for it is nobody's word" \
 	ends 1 'tray-1 does not say what it holds' revoke --tray tray-1 --zone external
 check "and it is said what to do" grep -q 'expel it, or give .--assume tray-1' "$ETCD_DIR/said"
@@ -153,6 +179,11 @@ log_key() { # tray: its status is signed from now on
 }
 signature() { [[ $(fleet trays --json | jq -r ".trays[] | select(.tray == \"tray-$1\").status_signature") == "$2" ]]; }
 for i in 1 2; do check "tray-$i is enrolled with the key of its audit log" eval 'run log_key $i; ((code == 0)) || ! note "$(tail -n 3 "$ETCD_DIR/said")"'; done
+waiting() { etcdctl_as root get --print-value-only "$PREFIX/pending/all/doc/enrolment/tray-1" "$PREFIX/pending/all/doc/enrolment/tray-2" | head -n 1 | jq -r .payload | base64 -d | jq -c '[.labels, (.log_key != null)]'; }
+check "an enrolment that names neither keeps labels and key" eval 'fleet enrol tray-1 --key "$desk/alice.pem" >/dev/null && [[ $(waiting) == "[[\"rack=1\",\"row=b\"],true]" ]] || ! note "$(waiting)"'
+check "one that names labels keeps the key" eval 'fleet enrol tray-1 --label rack=5 --key "$desk/alice.pem" >/dev/null && [[ $(waiting) == "[[\"rack=5\"],true]" ]] || ! note "$(waiting)"'
+check "none of them is said" eval 'fleet enrol tray-1 --label none --log-key none --key "$desk/alice.pem" >/dev/null && [[ $(waiting) == "[null,false]" ]] || ! note "$(waiting)"'
+etcdctl_as root del "$PREFIX/pending/all/doc/enrolment/tray-1" >/dev/null
 for i in 1 2; do sync_start "$i" --agent "$ETCD_DIR/tray-$i.sock"; done # it tells the status when it begins, and else twice a minute
 for i in 1 2; do check "and signs its status" await 60 signature "$i" signed; done
 check "the peers of a zone, by the published policies" ends 0 '1 of 1' revoke --tray tray-1 --zone external
@@ -240,28 +271,49 @@ check "all have acknowledged, with the digest that was signed" eval \
 	'[[ $(value ".acknowledged_count") == 3 && $(value ".trays[0].state") == acknowledged ]]'
 check "one that says the same has the same name, and a higher version" eval \
 	'a=$(value ".document") v=$(value ".document_version") && json_order && [[ $(value ".document") == "$a" && $(value ".document_version") -gt $v ]]'
-check "another one has another name" eval 'revoke --all other --json >"$ETCD_DIR/said" && [[ $(value ".document") != "$a" ]]'
+check "another one has another name" eval 'revoke --all other --unknown --json >"$ETCD_DIR/said" && [[ $(value ".document") != "$a" ]]'
 
 note "Who has not said so"
 touch "$ETCD_DIR/tray-2/not-in-force"
 check "one that took it and has something not in force is named: exit code 3" \
-	ends 3 'tray-2 +it accepted it, but reports that something is not in force' revoke --all w
+	ends 3 'tray-2 +it accepted it, but reports that something is not in force' revoke --all w --unknown
 check "control: all have it" grep -q '3 of 3 trays have it' "$ETCD_DIR/said"
 rm "$ETCD_DIR/tray-2/not-in-force"
 echo -n >"$ETCD_DIR/tray-3/refuse"
-name=$(fleet revoke --all x --key "$desk/alice.pem" --json | tail -n 1 | jq -r .document)
+name=$(fleet revoke --all x --unknown --key "$desk/alice.pem" --json | tail -n 1 | jq -r .document)
 echo "${name#*/}" >"$ETCD_DIR/tray-3/refuse"
 # How long a busy tray takes to answer decides nothing: the order is given again until the others have it.
 check "a tray that refuses it: exit code 3, and its reason" await 60 ends 3 'tray-3 +refused +a newer one was taken' \
-	revoke --all x --timeout 3s
+	revoke --all x --unknown --timeout 3s
 rm "$ETCD_DIR/tray-3/refuse"
 stop sync3
-others_have() { ends 3 'tray-3 +silent' revoke --all y --timeout 3s && grep -q '2 of 3 trays have it' "$ETCD_DIR/said"; }
+others_have() { ends 3 'tray-3 +silent' revoke --all y --unknown --timeout 3s && grep -q '2 of 3 trays have it' "$ETCD_DIR/said"; }
 check "a tray that cannot be reached: exit code 3, and the others have it" await 60 others_have
-silent_one() { fleet revoke --all z --key "$desk/alice.pem" --timeout 3s --json >"$ETCD_DIR/said"; [[ $(value ".silent_count") == 1 ]]; }
+left_out() { ends 3 '^lod: not ordered' revoke --all lod log --timeout 3s && grep -q '^log: ordered' "$ETCD_DIR/said"; }
+check "nor does a name that is left out make it 1" await 60 left_out
+silent_one() { fleet revoke --all z --unknown --key "$desk/alice.pem" --timeout 3s --json >"$ETCD_DIR/said"; [[ $(value ".silent_count") == 1 ]]; }
 check "as JSON it is said until when it holds what it has, and its schema's" eval 'await 60 silent_one && judge --lines fleet-order <"$ETCD_DIR/said"'
 tray_start 3
 check "back, it has what it missed" await 15 eval '[[ $(ls "$ETCD_DIR"/tray-3/*-revocation-* | wc -l) -ge 3 ]]'
+
+note "A desk that may not do everything"
+may() { # user, then for each range: its permission, the first key, the one after the last
+	etcd_cert "$1" && etcdctl_as root role add "$1" >/dev/null && etcdctl_as root user add "$1" --no-password >/dev/null &&
+		etcdctl_as root user grant-role "$1" "$1" >/dev/null || return
+	local user=$1
+	while (($# > 3)); do
+		etcdctl_as root role grant-permission "$user" "${@:2:3}" >/dev/null || return
+		shift 3
+	done
+}
+as() { fleet revoke --all "${@:2}" --key "$desk/alice.pem" --cert "$pki/$1.pem" --cert-key "$pki/$1.key"; } # user peer…
+check "control: one may not read policies" may blind readwrite "$PREFIX/" "$PREFIX/all/doc/policy/" readwrite "$PREFIX/all/doc/policy0" "${PREFIX}0"
+check "where policies cannot be read all is ordered" ends 0 '^lod: ordered' as blind lod log
+check "with a warning that names --unknown" grep -q 'not every policy could be read.*--unknown' "$ETCD_DIR/said"
+check "and it is published" eval '[[ $(payload 1 | jq -c .peers) == *"[\"lod\",\"log\"]"* ]]'
+check "control: another may write nothing" may reader read "$PREFIX/" "${PREFIX}0"
+check "what is not published is an error" ends 1 'ermission' as reader log
+refute "and not ordered" grep -q '^log: ordered' "$ETCD_DIR/said"
 
 note "Expelling, and replacing"
 etcd_cert people && etcdctl_as root role add people >/dev/null &&
@@ -297,7 +349,7 @@ check "with her reason" eval 'for f in "$ETCD_DIR"/tray-1/*-expulsion-tray-3; do
 check "it is listed as expelled" ends 0 'tray-3 +yes +- +yes' fleet trays
 check "nobody waits for it any more" ends 0 '2 of 2' revoke --all log
 check "tray-1 is replaced: the old one out at once, the new one waits" ends 0 'enrolment/tray-1.*waits' \
-	fleet replace tray-1 --key "$desk/alice.pem"
+	fleet replace tray-1 --log-key none --key "$desk/alice.pem"
 check "and the store has no user tray-1 any more" grep -q 'user tray-1 of the store is deleted' "$ETCD_DIR/said"
 check "control: the new one gets it again" eval 'etcdctl_as root user add tray-1 --no-password >/dev/null && etcdctl_as root user grant-role tray-1 tray-1 >/dev/null'
 check "with the labels that it had" eval 'fleet approve enrolment/tray-1 --key "$desk/bob.pem" --yes >/dev/null && fleet trays --json | jq -e ".trays[0] | .labels == [\"rack=1\",\"row=b\"] and (.expelled | not)"'
@@ -340,7 +392,7 @@ etcdctl_as root get --print-value-only "$PREFIX/node/tray-2/in/doc/enrolment/tra
 for junk in "$desk/eves" "$desk/root.json"; do
 	lay node/tray-2/in/doc/enrolment/tray-2 <"$junk"
 	check "whose enrolment was overwritten is not left out of its label: $(basename "$junk")" \
-		ends 3 'tray-2 +silent +its status cannot be judged: .*: enrol it anew' revoke --label rack=0 web --timeout 3s
+		ends 3 'tray-2 +silent +its status cannot be judged: .*: enrol it anew' revoke --label rack=0 web --unknown --timeout 3s
 	check "it was told all the same" await 15 eval '[[ $(payload 2 | jq -c .peers) == "[\"web\"]" ]]'
 	check "and it is named" grep -q 'tampering: enrolment/tray-2 in the store, of tray tray-2' "$ETCD_DIR/said"
 done

@@ -154,15 +154,17 @@ no_top() { ! tops; }
 check "which ends when nobody asks again" lab_wait_for 30 no_top
 # bwlimitd may still be ending the last one, whose place it takes.
 check "control: it is there again" lab_wait_for 30 gets 200 /api/v1/top
-# Its last answer is shown until it is too old. Whichever run there is at a look hangs from then on, so how long a look takes
-# decides nothing; a run that nobody asked about for 3 s is ended, and the next one hangs.
+# A stream asks each second: a run that nobody asks about for 3 s is ended. The last answer is shown until it is too old; whichever
+# run there is at a look hangs from then on.
+stream 'documents=top&every=1s'
 hangs() {
-	tops | xargs -r kill -STOP
+	pkill -STOP -P "$WEB_AGENT_PID" -f -- '--json top'
 	gets 503 /api/v1/top && as_error
 }
 as_error() { jq -e '.kind == "error" and .error.code == "ETIMEDOUT"' "$LAB_TMP/got" >/dev/null; }
-check "a run that hangs is reported" lab_wait_for 90 hangs
+check "a run that hangs is reported" lab_wait_for 300 hangs
 check "as an error" as_error
+kill $streaming 2>/dev/null
 check "and another one is asked" lab_wait_for 30 gets 200 /api/v1/top
 
 note "What a thief has who has the process"

@@ -447,6 +447,152 @@ static void a_revoked_name_that_a_killed_writer_replaced_stays_revoked(void **st
 	next = NEXT;
 }
 
+#define OPEN(name, addresses)                                                                      \
+	"  - { name: " name ", addresses: [" addresses "], path: clear,"                           \
+	" via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 1gbit } }\n"
+#define VICTIM HEAD OPEN("victim", "10.2.0.0/24, 'fd00:2::/64'") OPEN("there", "10.3.0.1")
+/* parts of what it had, by a new name, by one that was there, and by nobody */
+#define SPLIT                                                                                      \
+	HEAD OPEN("part", "10.2.0.2, 'fd00:2::2'") OPEN("there", "10.3.0.1, 10.2.0.8/29")          \
+		OPEN("free", "10.4.0.1")
+#define IN(addr) "eth ip4 src=10.0.7.2 dst=" addr " udp"
+#define IN6(addr) "eth ip6 src=fd00:7::2 dst=" addr " udp"
+
+static const char *revoked; /* NULL: nobody */
+static const char everybody[] = "--all";
+static unsigned graces, dies_at;
+
+/*
+ * At its first wait, which is between the writer's look at revocations and its switch, or just
+ * after that if the way back leads to no policy.
+ */
+static void revoke_and_die(void)
+{
+	const char *name = revoked == everybody ? NULL : revoked;
+
+	if (!graces++ && revoked && bwl_revoke(rig->pins, name, NULL))
+		_exit(1);
+	if (graces == dies_at)
+		_exit(0);
+}
+
+/* what NULL: the way back from a trial. at: its wait; 0: it is not killed. */
+static void kill_just_after_switch(const char *what, const struct bwl_publish_opts *o, unsigned at)
+{
+	struct bwl_err e = { 0 };
+	int status;
+	pid_t child;
+
+	unlock();
+	graces = 0;
+	dies_at = at;
+	child = fork();
+	if (!child) {
+		rig_on_grace = revoke_and_die;
+		if (what)
+			rig_try_policy(rig, what, o, NULL, &e);
+		else
+			bwl_rollback(rig->pins, &e);
+		_exit(at != 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	rig->pins->ctl->heartbeat_ns = BWL_NEVER_NS - 1;
+	rig_advance(120 * RIG_SECOND); /* for so long a new rate may stay closed */
+}
+
+static void apply_open(const char *yaml)
+{
+	rig_policy(rig, yaml);
+	rig->pins->ctl->heartbeat_ns = BWL_NEVER_NS - 1;
+	rig_advance(RIG_SECOND);
+}
+
+/* Promise 9: settled alone, by the next writer, or by a grant; of a policy on trial, too. */
+static void who_was_revoked_just_before_the_switch_is_closed_wherever_he_was(void **state)
+{
+	const struct bwl_publish_opts trial = { .confirm_ns = 3600 * RIG_SECOND };
+	static const char *const expect[] = { "revoked", "pass" };
+	struct bwl_err e = { 0 };
+
+	for (unsigned i = 0; i < 12; i++) {
+		const char *want = expect[i / 6];
+		bool on_trial = i % 2;
+
+		rig_teardown(state);
+		rig_setup(state);
+		apply_open(VICTIM);
+		assert_string_equal(host(IN("10.2.0.2")), "pass");
+		revoked = i < 6 ? "victim" : NULL; /* control: nobody */
+		kill_just_after_switch(SPLIT, on_trial ? &trial : NULL, 2);
+		assert_string_equal(host(IN("10.2.0.2")), "pass");
+		if (i / 2 % 3 == 0)
+			assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
+		else if (i / 2 % 3 == 1 && !on_trial)
+			apply_open(SPLIT);
+		else
+			assert_int_equal(grant("free"), on_trial ? -EBUSY : 0);
+		if (on_trial)
+			assert_int_equal(bwl_confirm(rig->pins, &e), 0);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(IN("10.2.0.2")), want);
+		assert_string_equal(host(IN6("fd00:2::2")), want);
+		assert_string_equal(host(IN("10.2.0.9")), want);
+		assert_string_equal(host(IN("10.4.0.1")), "pass");
+		apply_open(HEAD OPEN("later", "10.2.0.64/26") OPEN("free", "10.4.0.1"));
+		assert_string_equal(host(IN("10.2.0.65")), want);
+		assert_string_equal(host(IN("10.4.0.1")), "pass");
+		assert_int_equal(grant("later"), 0);
+		assert_string_equal(host(IN("10.2.0.65")), "pass");
+	}
+}
+
+static void so_is_who_was_revoked_just_before_a_way_back(void **state)
+{
+	const struct bwl_publish_opts trial = { .confirm_ns = 3600 * RIG_SECOND };
+	struct bwl_err e = { 0 };
+
+	for (unsigned i = 0; i < 3; i++) { /* to a policy; to none; the same, and it lives */
+		rig_teardown(state);
+		rig_setup(state);
+		if (!i)
+			apply_open(HEAD OPEN("before", "10.2.0.2") OPEN("free", "10.4.0.1"));
+		rig->pins->ctl->heartbeat_ns = BWL_NEVER_NS - 1;
+		assert_int_equal(rig_try_policy(rig, VICTIM, &trial, NULL, &e), 0);
+		revoked = "victim";
+		kill_just_after_switch(NULL, NULL, 2 - i);
+		assert_string_equal(host(IN("10.2.0.2")), i ? "no-policy" : "pass");
+		assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
+		if (i)
+			apply_open(HEAD OPEN("before", "10.2.0.2") OPEN("free", "10.4.0.1"));
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(IN("10.2.0.2")), "revoked");
+		assert_string_equal(host(IN("10.4.0.1")), "pass");
+	}
+}
+
+/* `revoke --all`: nobody new may have what they had. The last one is not killed. */
+static void so_is_everybody(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		rig_teardown(state);
+		rig_setup(state);
+		apply_open(VICTIM);
+		revoked = i ? everybody : NULL; /* control: nobody */
+		kill_just_after_switch(SPLIT, NULL, i < 2 ? 2 : 0);
+		assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(IN("10.2.0.2")), i ? "revoked" : "pass");
+		apply_open(HEAD OPEN("later", "10.2.0.64/26") OPEN("fresh", "10.4.0.77"));
+		assert_string_equal(host(IN("10.2.0.65")), i ? "revoked" : "pass");
+		assert_string_equal(host(IN("10.4.0.77")), "pass");
+		assert_int_equal(grant("later"), 0);
+		assert_string_equal(host(IN("10.2.0.65")), "pass");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +605,9 @@ int main(void)
 		RIG_TEST(a_grant_after_a_killed_writer_goes_by_the_new_names),
 		RIG_TEST(names_of_a_policy_that_did_not_come_into_force_are_forgotten),
 		RIG_TEST(a_revoked_name_that_a_killed_writer_replaced_stays_revoked),
+		RIG_TEST(who_was_revoked_just_before_the_switch_is_closed_wherever_he_was),
+		RIG_TEST(so_is_who_was_revoked_just_before_a_way_back),
+		RIG_TEST(so_is_everybody),
 	};
 
 	return cmocka_run_group_tests_name("held", tests, NULL, NULL);

@@ -297,6 +297,49 @@ static void a_window_that_emptied_is_not_lost_in_a_reboot(void **state)
 	assert_true(pass(TO(1), ~0ULL, true) >= 10 * MB - MB / 10 - LEN);
 }
 
+static uint64_t give(uint64_t bytes)
+{
+	uint64_t given = 0;
+	const struct bwl_change c = { .set = BWL_ADD_ONCE,
+				      .lim = { .volume = bytes },
+				      .given = &given };
+
+	assert_int_equal(bwl_peer_change(rig->pins, "x", &c, NULL), 0);
+	return given;
+}
+
+/* Over reboots before and after the ledger has seen it, and where some of it is spent. */
+static void what_is_given_once_is_given_once_over_reboots(void **state)
+{
+	const uint64_t more = 2000 * LEN, lead = 10 * MB / 100;
+	uint64_t spent, left;
+	unsigned i;
+
+	(void)state;
+	rig_policy(rig, windowed);
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	assert_in_range(pass(TO(1), ~0ULL, true), 10 * MB - LEN, 10 * MB);
+	assert_int_equal(give(more), more);
+	assert_in_range(pass(TO(1), ~0ULL, true), more - LEN, more + LEN);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(give(more), more);
+		if (i % 2) {
+			rig_advance(11 * RIG_SECOND);
+			look();
+		}
+		spent = i / 2 ? pass(TO(1), more / 2, true) : 0;
+		reboot(windowed);
+		agent_comes(LEDGER_FOUND);
+		look();
+		left = pass(TO(1), ~0ULL, true);
+		assert_true(spent + left <= more + LEN);
+		if (i % 2) /* the ledger had it */
+			assert_true(spent + left >= more - 2 * lead);
+	}
+}
+
 static void a_name_that_the_ledger_does_not_know_stays_spent(void **state)
 {
 	struct bwl_change c = { .set = BWL_ADD_VOLUME, .lim = { .volume = 100 * LEN } };
@@ -647,6 +690,7 @@ int main(void)
 		T(while_the_disk_refuses_not_a_byte_passes_the_mark),
 		T(a_window_goes_on_after_a_reboot_with_its_slices),
 		T(a_window_that_emptied_is_not_lost_in_a_reboot),
+		T(what_is_given_once_is_given_once_over_reboots),
 		T(a_name_that_the_ledger_does_not_know_stays_spent),
 		T(a_new_name_takes_the_account_along_also_across_a_reboot),
 		T(a_ledger_that_is_lost_leaves_volumes_spent_after_a_reboot_only),

@@ -331,6 +331,20 @@ static void an_error_that_passes_fails_no_policy_and_one_that_stays_leaves_a_who
 	assert_int_equal(counted, 5);
 }
 
+/* Also a reading in the middle: the generations are read again before each wait for packets. */
+static void whichever_reading_of_the_generations_is_refused_the_error_says_what_stays(void **state)
+{
+	const struct seen *s;
+
+	(void)state;
+	begin();
+	count();
+	s = find(GET, "bwl_base_v1");
+	assert_true(s->n > 2);
+	for (unsigned k = 0; k < s->n; k++)
+		one_is_refused(s, k, 1000);
+}
+
 /*
  * Who takes the prefixes of a peer that was revoked, or has spent its volume, is found by walks
  * over maps: a walk that an error ends is not one that has come to its end.
@@ -363,6 +377,58 @@ static void what_could_not_be_read_is_not_taken_for_nothing(void **state)
 					expect_new();
 				}
 	assert_true(tried > 20);
+}
+
+static void try_noting(const char *policy, const struct bwl_publish_opts *o)
+{
+	static const struct seen note = { .map = "bwl_given_v1", .op = PUT };
+	struct bwl_err e = { 0 };
+
+	reopen();
+	memset(&refuse, 0, sizeof(refuse));
+	refuse.what = &note;
+	refuse.times = 1000;
+	refuse.err = ENOMEM;
+	if (policy)
+		assert_int_equal(rig_try_policy(rig, policy, o, NULL, &e), 0);
+	else
+		assert_int_equal(bwl_rollback(rig->pins, &e), 0);
+	assert_true(refuse.times < 1000);
+	refuse.what = NULL;
+	reopen();
+	rig_advance(RIG_SECOND);
+}
+
+/* What is owed where a peer gives a prefix up is noted after the switch. */
+static void a_note_that_is_refused_fails_no_policy_and_no_way_back_and_is_made_later(void **state)
+{
+	static const char both[] = HEAD PEER("one", "10.1.0.2, 10.3.0.0/24, 'fd00:3::/64'", SPENT);
+	static const char fewer[] = HEAD PEER("one", "10.1.0.2", SPENT);
+	const struct bwl_publish_opts trial = { .confirm_ns = 100 * RIG_SECOND };
+	struct bwl_err e = { 0 };
+	unsigned n = 0;
+
+	(void)state;
+	rig_policy(rig, both);
+	rig_advance(RIG_SECOND);
+	while (n < 60 && !strcmp(host(n % 2 ? TO4("10.3.0.1") : TO6("fd00:3::1")), "pass"))
+		n++;
+	assert_int_equal(n, 60);
+	try_noting(fewer, &trial);
+	EXPECT(host, { TO4("10.3.0.1"), "no-peer" }, { TO6("fd00:3::1"), "no-peer" });
+	try_noting(NULL, NULL);
+	EXPECT(host, { TO4("10.3.0.1"), "pass" }, { TO6("fd00:3::1"), "pass" });
+	/* As bwlimitd does it. */
+	try_noting(fewer, NULL);
+	assert_true(bwl_is_unsettled(rig->pins));
+	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
+	assert_false(bwl_is_unsettled(rig->pins));
+	rig_policy(rig, HEAD PEER("one", "10.1.0.2", SPENT)
+				PEER("two", "10.3.0.0/24, 'fd00:3::/64'", SPENT));
+	rig_advance(RIG_SECOND);
+	for (n = 0; n < 200 && !strcmp(host(TO4("10.3.0.1")), "pass"); n++)
+		;
+	assert_int_equal(n, 100 - 62);
 }
 
 static uint64_t rate_of(const char *name)
@@ -432,7 +498,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(
 			an_error_that_passes_fails_no_policy_and_one_that_stays_leaves_a_whole_one),
+		RIG_TEST(whichever_reading_of_the_generations_is_refused_the_error_says_what_stays),
 		RIG_TEST(what_could_not_be_read_is_not_taken_for_nothing),
+		RIG_TEST(a_note_that_is_refused_fails_no_policy_and_no_way_back_and_is_made_later),
 		RIG_TEST(a_change_that_is_in_force_is_called_that),
 		RIG_TEST(only_errors_that_pass_are_tried_again),
 	};

@@ -388,6 +388,55 @@ static void a_zone_of_another_name_takes_what_was_spent(void **state)
 	assert_int_equal(drain(TO("10.3.0.1")), 100);
 }
 
+/* Nor do those who stay, and whose prefixes are around or within each other. */
+static void a_new_zone_takes_what_was_spent_where_its_members_come_to(void **state)
+{
+#define WIDE(z) PEER("wide", "10.4.0.0/16, 'fd00:4::/32'") "zone: " z ", grant: { rate: 1gbit } }\n"
+#define OLD(volume) "old: { " volume " }, kept: { volume: 6400b }"
+#define BOTH ZONES("new: { volume: 6400b }, kept: { volume: 6400b }")
+#define HERE "10.4.0.1, 'fd00:4::1'"
+	static const char *const next[] = {
+		/* by one who stays, from one who stays, and from one who leaves */
+		BOTH PEER("far", "10.2.0.9, " HERE) "zone: new, grant: { rate: 1gbit } }\n" M1(
+			"m1", "kept"),
+		BOTH PEER("far", "10.2.0.9, " HERE) "zone: new, grant: { rate: 1gbit } }\n",
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		rig_teardown(NULL);
+		rig_setup(NULL);
+		apply(ZONES(OLD("volume: 6400b"))
+			      PEER("m1", "10.2.0.1, " HERE) "zone: old, grant: { rate: 1gbit } }\n" PEER(
+				      "far", "10.2.0.9") "zone: kept, grant: { rate: 1gbit } }\n");
+		rig_advance(RIG_SECOND);
+		assert_int_equal(drain(TO("10.4.0.1")), 100);
+		if (i / 2) /* its volume is taken out in between */
+			apply(ZONES(OLD("rate: 1gbit"))
+				      PEER("m1", "10.2.0.1, " HERE) "zone: old, grant: { rate: 1gbit } }\n" PEER(
+					      "far",
+					      "10.2.0.9") "zone: kept, grant: { rate: 1gbit } }\n");
+		apply("%s", next[i % 2]);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(TO("10.4.0.1")), "zone-volume");
+		assert_string_equal(host(TO6("fd00:4::1")), "zone-volume");
+	}
+	/* Control: who stays where he was brings only what is his. */
+	for (unsigned i = 0; i < 2; i++) {
+		rig_teardown(NULL);
+		rig_setup(NULL);
+		apply(ZONES(OLD("volume: 6400b")) WIDE("old")
+			      PEER("m1", HERE) "zone: kept, grant: { rate: 1gbit } }\n");
+		rig_advance(RIG_SECOND);
+		assert_int_equal(drain(i ? TO("10.4.0.1") : TO("10.4.0.2")), 100);
+		apply(ZONES("new: { volume: 6400b }, old: { volume: 6400b }") "%s" PEER(
+			      "m1", HERE) "zone: %s, grant: { rate: 1gbit } }\n",
+		      i ? WIDE("new") : WIDE("old"), i ? "old" : "new");
+		rig_advance(RIG_SECOND);
+		assert_int_equal(drain(i ? TO("10.4.0.2") : TO("10.4.0.1")), 100);
+	}
+}
+
 static void a_host_port_of_another_name_takes_what_was_spent(void **state)
 {
 #define ONE_PORT(dev)                                                                              \
@@ -498,6 +547,7 @@ int main(void)
 		RIG_TEST(a_revoked_name_stays_revoked_when_another_took_its_prefix),
 		RIG_TEST(what_was_open_within_or_around_a_revoked_prefix_stays_open),
 		RIG_TEST(a_zone_of_another_name_takes_what_was_spent),
+		RIG_TEST(a_new_zone_takes_what_was_spent_where_its_members_come_to),
 		RIG_TEST(a_host_port_of_another_name_takes_what_was_spent),
 		cmocka_unit_test_setup_teardown(a_volume_that_comes_later_starts_spent_as_well,
 						setup_unknown, rig_teardown),

@@ -466,13 +466,33 @@ static void what_was_revoked_of_a_policy_that_is_lost_stays_closed(void **state)
 	}
 }
 
-static unsigned kept_closed(void)
+/* By its name, although only the policy that was lost had it, and nothing was spent there. */
+static void a_peer_of_a_policy_that_is_lost_is_revoked_by_its_prefixes(void **state)
+{
+	(void)state;
+	apply(HEAD "peers:\n" ALPHA("10.1.0.0/24, 'fd00:1::/64'") OTHER);
+	try(HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::1'") OTHER);
+	rig_advance(RIG_SECOND);
+	killed_way_back();
+	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_IS_LOST);
+	both("pass");
+	close_name("alpha");
+	both("revoked");
+	way_back();
+	apply(HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::1'") OTHER);
+	both("revoked");
+	apply(HEAD "peers:\n" PEER("gamma", "10.1.0.9") "grant: { rate: 1gbit } }\n" OTHER);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO4("10.1.0.9")), "revoked");
+}
+
+static unsigned kept(bool any)
 {
 	struct bwl_key_retired key, *at = NULL;
 	unsigned n = 0;
 
 	for (; !bpf_map_get_next_key(rig->pins->fd[BWL_PIN_retired], at, &key); at = &key)
-		n += key.closed;
+		n += any || key.closed;
 	return n;
 }
 
@@ -497,13 +517,50 @@ static void a_way_back_needs_no_room_for_what_is_revoked(void **state)
 	try(HEAD "peers:\n" OTHER);
 	close_name("alpha");
 	way_back();
+	assert_int_equal(kept(false), 0);
 	both("revoked");
-	assert_int_not_equal(kept_closed(), 0);
 	apply("%s", before);
 	both("revoked");
-	assert_int_equal(kept_closed(), 0);
 	open_name("alpha");
 	both("pass");
+}
+
+static void close_beta_once(void)
+{
+	rig_on_grace = NULL;
+	close_name("beta");
+}
+
+/* Of peers without an account it keeps as many as leave room for others, and no longer. */
+static void a_way_back_leaves_room_for_what_others_lose(void **state)
+{
+	char before[2000];
+	size_t at = (size_t)snprintf(before, sizeof(before),
+				     HEAD "peers:\n" OTHER
+					  "  - { name: alpha, path: clear, via: 192.0.2.1,"
+					  " grant: { rate: 1gbit }, addresses: [10.3.0.0");
+
+	for (int i = 1; i < 20; i++)
+		at += (size_t)snprintf(before + at, sizeof(before) - at, ", 10.3.0.%d", i);
+	snprintf(before + at, sizeof(before) - at, "] }\n");
+	for (int killed = 0; killed < 2; killed++) {
+		rig_teardown(state);
+		rig = rig_open(&(struct rig_opts){ .host_only = true, .max_peers = 16 });
+		runs = 0;
+		apply("%s", before);
+		try(HEAD "peers:\n" OTHER BETA(ONE));
+		if (killed) {
+			killed_way_back();
+			assert_int_equal(kept(true), 8);
+			continue;
+		}
+		rig_on_grace = close_beta_once;
+		way_back();
+		rig_on_grace = NULL;
+		assert_int_equal(kept(true), 2); /* beta's, closed */
+		apply(HEAD "peers:\n" OTHER PEER("gamma", ONE) "grant: { rate: 1gbit } }\n");
+		both("revoked");
+	}
 }
 
 /* Without an account nothing is left of the name: so nothing is said to be closed. */
@@ -629,6 +686,8 @@ int main(void)
 		RIG_TEST(revoked_by_its_name_before_it_is_closed_on_trial_and_after_it),
 		RIG_TEST(what_was_revoked_before_a_trial_is_confirmed_stays_closed),
 		RIG_TEST(what_was_revoked_of_a_policy_that_is_lost_stays_closed),
+		RIG_TEST(a_peer_of_a_policy_that_is_lost_is_revoked_by_its_prefixes),
+		RIG_TEST(a_way_back_leaves_room_for_what_others_lose),
 		RIG_TEST(a_way_back_needs_no_room_for_what_is_revoked),
 		RIG_TEST(once_confirmed_a_name_that_is_gone_is_no_peer),
 		RIG_TEST(a_return_never_undoes_a_revocation_and_makes_none),

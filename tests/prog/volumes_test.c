@@ -109,6 +109,76 @@ static void many_changes_of_a_window_without_a_packet_refill_nothing(void **stat
 	assert_int_equal(drain(TO(1) "udp"), 0);
 }
 
+static uint64_t give(uint64_t bytes)
+{
+	uint64_t given = 0;
+	const struct bwl_change c = { .set = BWL_ADD_ONCE,
+				      .lim = { .volume = bytes },
+				      .given = &given };
+	struct bwl_err e = { 0 };
+
+	if (bwl_peer_change(rig->pins, "a", &c, &e))
+		fail_msg("%s", e.text);
+	return given;
+}
+
+static void what_is_given_once_is_of_the_present_window(void **state)
+{
+	struct bwl_change lower = {
+		.set = BWL_SET_VOLUME,
+		.lim = { .has_volume = true, .volume = 3200, .window_ns = 110 * RIG_SECOND }
+	};
+	struct bwl_err e = { 0 };
+	unsigned i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1gbit, volume: 6400b per 110s } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(give(640), 0); /* nothing is spent */
+	assert_int_equal(drain(TO(1) "udp"), 100);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(give(640), 640);
+		assert_int_equal(drain(TO(1) "udp"), 10);
+		assert_int_equal(drain(TO(1) "udp"), 0);
+	}
+	/* The volume is what it was, in each later window. */
+	for (i = 0; i < 3; i++) {
+		rig_advance(140 * RIG_SECOND);
+		assert_int_equal(drain(TO(1) "udp"), 100);
+	}
+	/* Of what is spent, the newest: what leaves the window first leaves as a whole. */
+	rig_advance(140 * RIG_SECOND);
+	for (i = 0; i < 50; i++)
+		assert_string_equal(host(TO(1) "udp"), "pass");
+	rig_advance(60 * RIG_SECOND);
+	assert_int_equal(drain(TO(1) "udp"), 50);
+	assert_int_equal(give(640), 640);
+	assert_int_equal(drain(TO(1) "udp"), 10);
+	rig_advance(60 * RIG_SECOND);
+	assert_int_equal(drain(TO(1) "udp"), 50);
+	/* No more than is spent, and none of what the window has forgotten without a packet. */
+	rig_advance(140 * RIG_SECOND);
+	assert_int_equal(give(640), 0);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	assert_int_equal(give(640), 64);
+	assert_int_equal(drain(TO(1) "udp"), 100);
+	/* Above a volume that was lowered it is room for that much all the same. */
+	assert_int_equal(bwl_peer_change(rig->pins, "a", &lower, &e), 0);
+	assert_int_equal(drain(TO(1) "udp"), 0);
+	assert_int_equal(give(640), 640);
+	assert_int_equal(drain(TO(1) "udp"), 10);
+	rig_advance(140 * RIG_SECOND);
+	assert_int_equal(drain(TO(1) "udp"), 50);
+	/* Neither a policy nor a revocation gives it once more. */
+	give(640);
+	apply(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1gbit, volume: 3200b per 110s } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO(1) "udp"), 10);
+	apply(HEAD "peers:\n" DEST("b", 1) "grant: { rate: 1gbit, volume: 3200b per 110s } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO(1) "udp"), 0);
+}
+
 #define GRANT(name, window)                                                                        \
 	HEAD "peers:\n" DEST(name, 1) "grant: { rate: 1gbit, volume: 6400b per " window " } }\n"
 #define IN_ZONE(name, window)                                                                      \
@@ -505,6 +575,7 @@ int main(void)
 		RIG_TEST(nothing_an_operator_does_adds_volume),
 		RIG_TEST(another_kind_of_volume_keeps_what_is_spent),
 		RIG_TEST(another_kind_of_volume_after_a_time_away_keeps_what_is_spent),
+		RIG_TEST(what_is_given_once_is_of_the_present_window),
 		RIG_TEST(many_changes_of_a_window_without_a_packet_refill_nothing),
 		RIG_TEST(a_shorter_window_in_between_gives_nothing_back),
 		RIG_TEST(nor_do_edits_with_none_in_between),

@@ -37,6 +37,13 @@ eth ip4 src=$HOST4 dst=$X4 id=5 off=1232 type=6 fill=1208
 eth ip6 src=$HOST6 dst=$X6 frag6 id=6 off=1232 type=6 fill=1208
 END
 judges_off
+of_class() { # source destination class, then as for explain
+	[[ $(ctl explain "$1" "$2" "${@:4}" --json | sed -n 's/.*"class": "\([a-z]*\)".*/\1/p') == "$3" ]]
+}
+check "control: to explain, a whole packet to port 443 is https, by IPv4" of_class "$HOST4" "$A4" https tcp 443
+check "and by IPv6" of_class "$HOST6" "$A6" https tcp 443
+check "a fragment is other, by IPv4" of_class "$HOST4" "$A4" other fragment
+check "and by IPv6" of_class "$HOST6" "$A6" other fragment
 within "fragments of port 443 are class other, not https" "$(arrived d1)" 200000 81920
 within "fragments stay within a grant without classes" "$(arrived d2)" 1000000 153600
 something_at "fragments do arrive within the limit" d2

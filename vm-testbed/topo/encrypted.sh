@@ -71,7 +71,7 @@ encrypted_udp() { # name address headers
 	was=$(mesh_reason 1 pf0hpf peer-rate)
 	lab_bg udp host1 timeout 600 iperf3 -c "$2" -p 5201 -u -b $((2 * bps)) -l 1300 -t 500
 	lab_wait_for 120 encrypted_refused $((was + 100)) # the burst is spent
-	judge dpu1 "$LAB_PINS/tray1" tray-2 $ENCRYPTED_MBIT 1514 refusing 3 >"$LAB_TMP/verdict" &
+	judge dpu1 "$LAB_PINS/tray1" peer:tray-2 $ENCRYPTED_MBIT 1514 refusing 3 >"$LAB_TMP/verdict" &
 	judge=$!
 	read -r b _ t < <(in_ns host2 "$FRAMES" sample h0 4)
 	wait "$judge"

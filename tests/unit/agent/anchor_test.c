@@ -107,6 +107,9 @@ static void tpm_up(const char *state)
 	swtpm = fork();
 	if (!swtpm) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* It writes lines in pieces: one of ours would become a part of one of them. */
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(127);
 		execlp("swtpm", "swtpm", "socket", "--tpm2", "--tpmstate", dirarg, "--server",
 		       server, "--ctrl", ctrl, "--flags", "not-need-init,startup-clear", NULL);
 		_exit(127);

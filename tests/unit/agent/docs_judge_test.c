@@ -106,6 +106,100 @@ static void after_a_grant_comes_the_floor(void **state)
 	assert_int_equal(kbit("a"), 100); /* the policy was signed after the grant */
 }
 
+/* The policy's own limits are a: 100kbit, 32kb, no volume; b: a volume too, or no grant. */
+static json_t *policy_with(const char *b)
+{
+	json_t *o = terms("base", DAY);
+	char text[2048], *at_b;
+
+	snprintf(text, sizeof(text), "%s", text_of(100, 100, ""));
+	at_b = strstr(text, "{ name: b");
+	snprintf(at_b, sizeof(text) - (size_t)(at_b - text),
+		 "{ name: b, addresses: [10.2.0.0/24], path: clear, via: 192.0.2.9%s }\n", b);
+	json_object_set_new(o, "text", json_string(text));
+	return o;
+}
+#define OF_ITS_OWN ", grant: { rate: 100kbit, burst: 32kb, volume: 1gb per 1d }"
+
+/* limit: JSON */
+static json_t *grant_of(const char *name, const char *to, const char *limit, int64_t for_s)
+{
+	json_t *o = grant(name, to, 1, for_s);
+
+	json_object_set_new(o, "limit", json_loads(limit, 0, NULL));
+	return o;
+}
+
+#define LARGE "{\"rate\":\"90mbit\",\"burst\":\"64kb\",\"volume\":\"10tb\",\"mode\":\"monitor\"}"
+
+static void b_is_of_the_policy_but_for(unsigned rate)
+{
+	const struct bwl_pol_peer *p;
+
+	assert_int_equal(kbit("b"), rate);
+	p = peer("b");
+	assert_int_equal(p->grant.burst, 32 << 10);
+	assert_true(p->grant.has_volume);
+	assert_int_equal(p->grant.volume, 1 << 30);
+	assert_int_equal(p->mode, BWL_MODE_POLICE);
+}
+
+static void what_a_grant_does_not_name_is_the_policys_and_no_other_grants(void **state)
+{
+	BWL_AUTO_FREE char *large = NULL;
+	struct bwl_signed d;
+	char hex[65];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) { /* the first one is over, is revoked, or holds */
+		enrol();
+		assert_string_equal(give(BWL_SIGNED_POLICY, policy_with(OF_ITS_OWN), TWO), "taken");
+		free(large);
+		large = rig_sign(BWL_SIGNED_GRANT, "hall-3", "all",
+				 grant_of("t1", "b", LARGE, 3600), TWO);
+		assert_string_equal(give_text(large), "taken");
+		assert_int_equal(kbit("b"), 90000);
+		assert_int_equal(bwl_signed_peek(large, strlen(large), &d, NULL), 0);
+		bwl_hex_encode(d.digest, 32, hex);
+		bwl_signed_free(&d);
+		if (i == 0)
+			pass(7200);
+		else if (i == 1)
+			assert_string_equal(give(BWL_SIGNED_REVOCATION,
+						 revocation("documents", json_pack("[s]", hex)),
+						 ONE),
+					    "taken");
+		assert_string_equal(give(BWL_SIGNED_GRANT,
+					 grant_of("t2", "b", "{\"rate\":\"200kbit\"}", 3600), TWO),
+				    "taken");
+		b_is_of_the_policy_but_for(200);
+		/* a newer version of the first name likewise */
+		assert_string_equal(give(BWL_SIGNED_GRANT,
+					 grant_of("t1", "b", "{\"rate\":\"50kbit\"}", 3600), TWO),
+				    "taken");
+		b_is_of_the_policy_but_for(50);
+	}
+}
+
+/* What was accepted stays readable, whatever grant a later policy has. */
+static void a_grant_without_a_rate_is_nothing_where_the_policy_has_none(void **state)
+{
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy_with(OF_ITS_OWN), TWO), "taken");
+	assert_string_equal(give(BWL_SIGNED_GRANT,
+				 grant_of("g", "b", "{\"volume\":\"1mb per 1d\"}", 3600), ONE),
+			    "taken");
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant_of("h", "a", "{}", 3600), ONE), "taken");
+	/* signed in the same second: the grants belong to it */
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy_with(""), ONE), "taken");
+	assert_int_equal(kbit("a"), 100);
+	assert_false(peer("b")->grant.present);
+	assert_string_equal(give(BWL_SIGNED_GRANT,
+				 grant_of("i", "b", "{\"volume\":\"1mb per 1d\"}", 3600), TWO),
+			    "signed-malformed");
+}
+
 /* A document of a future version: with a key, or of a type, that is not known here. */
 static void of_a_newer_version_nothing_is_taken_by_half(void **state)
 {
@@ -178,6 +272,8 @@ int main(void)
 		cmocka_unit_test(what_is_for_others_or_of_another_epoch_is_refused),
 		cmocka_unit_test(of_a_newer_version_nothing_is_taken_by_half),
 		cmocka_unit_test(after_a_grant_comes_the_floor),
+		cmocka_unit_test(what_a_grant_does_not_name_is_the_policys_and_no_other_grants),
+		cmocka_unit_test(a_grant_without_a_rate_is_nothing_where_the_policy_has_none),
 		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),
 	};
 

@@ -252,17 +252,22 @@ static void expiry_and_silence_close_or_leave_the_floor(void **state)
 	assert_reason(w, BWL_R_FLOOR_RATE);
 }
 
-/* The detail of the first check that refuses. */
-static void assert_detail(struct world *w, const char *fragment)
+static json_t *steps_of(struct world *w)
 {
 	struct ctl_answer a;
-	const char *detail = NULL;
-	json_t *steps, *x;
-	size_t i;
 
 	w->q.json = true;
 	ctl_explain(&w->view, &w->q, &a);
-	steps = bwl_list_end(a.steps);
+	return bwl_list_end(a.steps);
+}
+
+/* The detail of the first check that refuses. */
+static void assert_detail(struct world *w, const char *fragment)
+{
+	const char *detail = NULL;
+	json_t *steps = steps_of(w), *x;
+	size_t i;
+
 	json_array_foreach(steps, i, x) if (!detail && json_is_false(json_object_get(x, "ok")))
 		detail = json_string_value(json_object_get(x, "text"));
 	if (!detail || !strstr(detail, fragment))
@@ -400,6 +405,81 @@ static void limits_refuse_from_the_inside_out(void **state)
 	assert_int_equal(ask(w).wait_ns, 0); /* it will never fit */
 }
 
+/* The text of a step, "" if there is none. */
+static void step_text(struct world *w, const char *name, char *ret, size_t size)
+{
+	json_t *steps = steps_of(w), *x;
+	size_t i;
+
+	*ret = '\0';
+	json_array_foreach(steps, i, x)
+	{
+		if (!strcmp(json_string_value(json_object_get(x, "step")), name))
+			snprintf(ret, size, "%s", json_string_value(json_object_get(x, "text")));
+	}
+	json_decref(steps);
+}
+
+/* Whatever the packet's port is: the limit of class other holds for each of its fragments. */
+static void a_fragment_is_of_class_other(void **state)
+{
+	struct world *w = *state;
+	char text[256];
+
+	w->q.has_proto = true;
+	w->q.proto = 6;
+	w->q.dport = 443;
+	step_text(w, "fragments", text, sizeof(text));
+	assert_string_equal(text, "each is judged and charged by itself, in class other");
+	w->peer[1].meta.class_mask = 1 << BWL_C_HTTPS | 1 << BWL_C_OTHER;
+	w->peer[1].meta.sub_base = 2;
+	limited(&w->sub[2], 8000, 1000);
+	unlimited(&w->sub[3], 30);
+	assert_reason(w, BWL_R_PASS);
+	step_text(w, "fragments", text, sizeof(text));
+	assert_non_null(strstr(text, "class other, which has a limit of its own"));
+	w->q.has_proto = false;
+	w->q.proto = 0;
+	w->q.dport = 0;
+	w->q.fragment = true;
+	assert_reason(w, BWL_R_CLASS_RATE);
+	step_text(w, "class", text, sizeof(text));
+	assert_string_equal(text, "other: the ports of a fragment are not read");
+}
+
+/* Its policies would let them out in the clear: bwl_device_sees(). */
+static void what_a_device_does_not_see_does_not_pass_to_a_peer_whose_sa_is_in_it(void **state)
+{
+	struct world *w = *state;
+	char text[256];
+
+	w->peer[1].meta.path = BWL_PATH_OFFLOAD;
+	w->ctl.tunnel = 9;
+	w->ctl.tracked_until_s = (uint32_t)(NOW / 1000000000 + 60);
+	w->tunnel[1] = (struct bwl_tunnel){ .flags = BWL_TUN_SA,
+					    .overhead = 54,
+					    .offload = BWL_OFFLOAD_PACKET,
+					    .carried_by = BWL_CARRIED_XDP };
+	w->q.len = 1000;
+	assert_reason(w, BWL_R_PASS);
+	step_text(w, "fragments", text, sizeof(text));
+	assert_string_equal(text, "none passes: the SA is in a device (device)");
+	w->q.fragment = true;
+	assert_reason(w, BWL_R_DEVICE);
+	step_text(w, "carrier", text, sizeof(text));
+	assert_string_equal(text, "");
+	w->q.fragment = false;
+	w->q.has_proto = true;
+	w->q.proto = 17;
+	w->q.dport = 4500;
+	assert_reason(w, BWL_R_DEVICE);
+	w->q.dport = 4501;
+	assert_reason(w, BWL_R_PASS);
+	w->q.dport = 4500;
+	w->tunnel[1].offload = BWL_OFFLOAD_NONE; /* software encrypts all */
+	assert_reason(w, BWL_R_PASS);
+}
+
 /* A member within its portion can use all of the zone's burst; beyond its portion, half of it. */
 static void who_is_beyond_its_portion_leaves_the_zones_reserve(void **state)
 {
@@ -503,6 +583,8 @@ int main(void)
 		T(a_volume_passes_to_the_last_byte_that_the_ledger_released),
 		T(a_state_ahead_of_the_clock_is_clock),
 		T(limits_refuse_from_the_inside_out),
+		T(a_fragment_is_of_class_other),
+		T(what_a_device_does_not_see_does_not_pass_to_a_peer_whose_sa_is_in_it),
 		T(who_is_beyond_its_portion_leaves_the_zones_reserve),
 		T(monitor_passes_over_the_peers_own_limit_only),
 		T(the_way_out_is_judged_before_the_limits),

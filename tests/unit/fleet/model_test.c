@@ -294,6 +294,39 @@ static void nothing_that_a_tray_says_takes_more_than_its_place(void **state)
 	model_set_done(&s);
 }
 
+/* Of all trays, by hook; a tray of a version without them counts as none. */
+static void merged_frames_are_added_up_beside_the_reasons(void **state)
+{
+	static const char *const says[] = {
+		"{\"kind\": \"reasons\", \"reasons\": [{\"reason\": \"pass\", \"hook\": \"ingress\", \"frames\": 5, "
+		"\"bytes\": 500, \"charged_bytes\": 700}], \"merged\": [{\"port\": \"hpf0\", \"hook\": \"ingress\", "
+		"\"frames\": 2, \"bytes\": 132}, {\"port\": \"p0\", \"hook\": \"gate\", \"frames\": 3, \"bytes\": 0}]}",
+		"{\"kind\": \"reasons\", \"reasons\": [], \"merged\": [{\"port\": \"hpf0\", \"hook\": \"ingress\", "
+		"\"frames\": 4, \"bytes\": 264}, {\"port\": \"hpf1\", \"hook\": \"ingress\", \"frames\": 1, \"bytes\": 66}]}",
+		"{\"kind\": \"reasons\", \"reasons\": []}",
+	};
+	static const char *const names[] = { "a", "b", "c" };
+	json_t *o, *want, *got;
+	struct model_set s = { 0 };
+	struct model_asked q;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(says) / sizeof(*says); i++) {
+		o = parse(says[i]);
+		assert_int_equal(model_take_reasons(add(&s, names[i]), o), 0);
+		json_decref(o);
+	}
+	q = all(&s);
+	got = model_reasons(&q);
+	want = parse("[{\"port\": null, \"hook\": \"ingress\", \"frames\": 7, \"bytes\": 462}, "
+		     "{\"port\": null, \"hook\": \"gate\", \"frames\": 3, \"bytes\": 0}]");
+	assert_true(json_equal(json_object_get(got, "merged"), want));
+	assert_int_equal(json_array_size(json_object_get(got, "reasons")), 1);
+	json_decref(want);
+	json_decref(got);
+	model_set_done(&s);
+}
+
 static void trays_that_the_store_has_no_more_go(void **state)
 {
 	struct model_set s = { 0 };
@@ -585,6 +618,7 @@ int main(void)
 		cmocka_unit_test(a_theft_through_all_doors_takes_what_their_sum_needs),
 		cmocka_unit_test(a_tray_of_which_nothing_is_known_is_told_and_nothing_is_never),
 		cmocka_unit_test(nothing_that_a_tray_says_takes_more_than_its_place),
+		cmocka_unit_test(merged_frames_are_added_up_beside_the_reasons),
 		cmocka_unit_test(trays_that_the_store_has_no_more_go),
 		cmocka_unit_test(sums_are_of_labels_and_zones_with_the_worst_tray),
 		cmocka_unit_test(

@@ -52,6 +52,32 @@ static void stop_and_clamp_hold_until_they_are_lifted(void **state)
 	bwl_journal_free(&j);
 }
 
+/* A rate that is set later leaves a burst that was lowered before. */
+static void a_lower_burst_stays(void **state)
+{
+	struct bwl_journal_rec r = {
+		.kind = BWL_J_PEER,
+		.name = "b",
+		.lim = { .set = BWL_JS_RATE | BWL_JS_BURST, .rate_bps = 1000000, .burst = 2000 }
+	};
+	struct bwl_policy *pol = bwl_policy_new();
+	struct bwl_pol_peer *q = bwl_policy_add_peer(pol);
+	struct bwl_journal j;
+
+	(void)state;
+	strcpy(q->name, "b");
+	q->grant = (struct bwl_lim){ .present = true, .rate_bps = 9000000, .burst = 90000 };
+	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
+	r.lim = (struct bwl_journal_limits){ .set = BWL_JS_RATE, .rate_bps = 8000000 };
+	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
+	bwl_journal_look(dir, &j);
+	bwl_closed_lower(&j.closed, pol, 7, 2000000040, true);
+	assert_int_equal(q->grant.rate_bps, 8000000);
+	assert_int_equal(q->grant.burst, 2000);
+	bwl_journal_free(&j);
+	bwl_policy_free(pol);
+}
+
 static void the_lower_of_file_and_journal_holds(void **state)
 {
 	struct bwl_journal_rec r = { .kind = BWL_J_PEER,
@@ -219,6 +245,7 @@ int main(void)
 		T(what_was_revoked_is_closed_until_it_is_granted),
 		T(what_was_open_within_a_revoked_prefix_stays_open),
 		T(stop_and_clamp_hold_until_they_are_lifted),
+		T(a_lower_burst_stays),
 		T(the_lower_of_file_and_journal_holds),
 		T(what_is_stopped_or_clamped_again_is_so_since_then),
 		T(a_name_and_a_prefix_are_closed_since_they_were_closed_last),

@@ -256,7 +256,7 @@ def first_boot(wire):
           read("links.before"), read("links.after"))
     check("and starts nothing", set(read("active.installed").split()) == {"inactive"}, read("active.installed"))
     check("what belongs into every boot is enabled", read("enabled").split() ==
-          ["enabled"] * 3 + ["disabled"] * 6, read("enabled"))
+          ["enabled"] * 4 + ["disabled"] * 6, read("enabled"))
 
 
 def second_boot(wire):

@@ -24,7 +24,7 @@ await part('closures', async () => {
 	expired.documents.grants.grants.find((g) => g.peer === 'backup').expires_in_s = -7300;
 	const e = await open(browser, expired);
 	await e.sees('its grant ended');
-	same('a grant that ended is one, with when', (await factsOf(e.page, 'evidence'))[0], ['backup', 'its grant ended 2 h 1 min ago', 'bwlimit-ctl grant backup reason WHY']);
+	same('a grant that ended is one, with when', (await factsOf(e.page, 'evidence'))[0], ['backup', 'its grant ended 2 h 1 min ago', 'bwlimit-ctl grant backup for 1d reason WHY']);
 	await e.close();
 	const lost = await open(browser, scenes['sa-lost']());
 	await lost.sees('no SA: nothing passes, not even in the clear');

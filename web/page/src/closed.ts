@@ -11,6 +11,9 @@ const LINES = 12;
 /** The journal has the times of closures by people; other closures have times of their own. null: no document has it. */
 const since = (at: S | undefined): string => (at ? `, since ${clock(at)}` : ', since when is not known');
 const grant = (peer: string): string | null => typed`bwlimit-ctl grant ${peer} reason WHY`;
+/** What has ended, or never was, has no end that could stay. */
+const again = (peer: string): string | null => typed`bwlimit-ctl grant ${peer} for 1d reason WHY`;
+const first = (peer: string): string | null => typed`bwlimit-ctl grant ${peer} rate 10mbit for 1d reason WHY`;
 
 const SWITCH: Record<string, [string, string]> = {
 	stopped: ['stopped, by hand or by a sign of tampering', 'bwlimit-ctl stop --off'],
@@ -36,8 +39,8 @@ export function closures(status: Status, journal: Journal | null, rows: Row[], p
 	const revoked = new Set([...rows.filter((r) => r.state === 'revoked').map((r) => r.peer), ...(journal?.peer_names ?? [])]);
 	for (const peer of revoked) add(peer, `revoked${since(at.get(peer))}`, grant(peer), rows.some((r) => r.peer === peer) ? '' : 'Not in the policy: any peer with its addresses is closed');
 	for (const r of rows) {
-		if (r.state === 'expired') add(r.peer, `its grant ended ${until(r.expires)}`, grant(r.peer), '', 'today');
-		else if (r.state === 'no-grant') add(r.peer, 'the policy grants it nothing', grant(r.peer), '', '');
+		if (r.state === 'expired') add(r.peer, `its grant ended ${until(r.expires)}`, again(r.peer), '', 'today');
+		else if (r.state === 'no-grant') add(r.peer, 'the policy grants it nothing', first(r.peer), '', '');
 		else if (r.sa === 'down') add(r.peer, 'no SA: nothing passes, not even in the clear', 'bwlimit-ctl ipsec status');
 	}
 	// If there are names, the prefixes are theirs. If there are none, the journal is from before journals had names, or closes everything.

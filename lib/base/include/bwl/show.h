@@ -69,9 +69,12 @@ json_t *bwl_list_end(struct bwl_list *l);
 
 /*
  * Lines on stdout; the newline at the end may be left out. In a terminal, a line longer than its
- * width goes on in the next one, indented by `hang`.
+ * width goes on in the next one, indented by `hang`. Foreign text in it is plain (bwl_text_said).
  */
 void bwl_say(size_t hang, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* fprintf of what may have foreign text in it (bwl_text_said). */
+void bwl_put(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A table only. */
 struct bwl_table;

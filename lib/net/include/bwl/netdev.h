@@ -52,9 +52,10 @@ int bwl_netdev_set_up(uint32_t ifindex, bool up, struct bwl_err *e);
 
 /*
  * Calls fn for every device that exists, appears or changes, until it returns non-zero. Nothing is
- * missed: after an overrun of the socket every device is reported again.
+ * missed: after an overrun of the socket every device is reported again. every_s > 0: fn(NULL, arg)
+ * that often as well.
  */
-int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg,
+int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg, unsigned every_s,
 		     struct bwl_err *e);
 
 /* The first filter of a clsact hook. */

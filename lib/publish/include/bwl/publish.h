@@ -44,8 +44,8 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
  */
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e);
 /*
- * Settles held accounts (bwl_is_held()) and new names (bwl_is_renaming()), as every writer does
- * first. Waits for a writer that is alive.
+ * Settles what a killed writer left (bwl_is_unsettled()), as every writer does first. Waits for a
+ * writer that is alive.
  */
 int bwl_settle_held(const char *pin_dir, struct bwl_err *e);
 /*
@@ -78,15 +78,17 @@ enum bwl_change_bits {
 	BWL_SET_ACCEPT = 1 << 5,
 	BWL_SET_AUTHORISE = 1 << 6, /* `grant`: lifts a revocation */
 	BWL_ADD_VOLUME = 1 << 7,    /* raise the volume by lim.volume */
+	BWL_ADD_ONCE = 1 << 8, /* a volume per window stays: lim.volume more of the present one */
 };
 struct bwl_change {
 	unsigned set;
 	struct bwl_lim lim; /* rate_bps, burst, volume + window_ns + has_volume */
 	uint64_t expiry_ns;
-	uint8_t mode, mark_pct;
+	uint8_t mode, mark_pct; /* mark_pct 0: stays */
 	struct bwl_lim accept;
-	bool allowed;  /* as in struct bwl_publish_opts */
-	bool only_ask; /* only ask the gate: change nothing */
+	uint64_t *given; /* BWL_ADD_ONCE: how much more of the present window; NULL: not asked */
+	bool allowed;    /* as in struct bwl_publish_opts */
+	bool only_ask;   /* only ask the gate: change nothing */
 };
 /* Writes a spare entry and switches one index to it: no packet sees half a change. */
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,

@@ -97,6 +97,12 @@ bool bwl_pins_are_busy(const struct bwl_pins *p);
 
 /* The id of the attached device of that name; -1: there is none. */
 int bwl_port_id(const struct bwl_pins *p, const char *name);
+/* The same, also if it is awaited. */
+int bwl_port_named(const struct bwl_pins *p, const char *name);
+/* The port is absent: it is awaited, by the maps, so that every tool and the next process knows. */
+void bwl_port_await(struct bwl_pins *p, unsigned id, const char *name, unsigned kind);
+/* A bit for each port that is awaited. One that the policy in force does not name no longer is. */
+int bwl_ports_awaited(struct bwl_pins *p, uint64_t *ret);
 /*
  * The entry of bwl_dev_v1 for the name, attached or not, or a free one; -1: all are taken. Ids stay
  * with names, because `from` masks and counters refer to them.

@@ -19,6 +19,8 @@ int bwl_policy_read_slot(struct bwl_pins *p, uint32_t slot, struct bwl_policy **
 bool bwl_is_held(const struct bwl_pins *p);
 /* Does a writer rename peers now, or did it when it was killed? */
 bool bwl_is_renaming(const struct bwl_pins *p);
+/* One of these, or has it yet to note what is owed where prefixes are given up (bwl_given_v1)? */
+bool bwl_is_unsettled(const struct bwl_pins *p);
 
 /*
  * Sets the deadline to now + the policy's heartbeat, but not beyond the end of the lease.
@@ -93,6 +95,8 @@ void bwl_limit_left(const struct bwl_pins *p, const struct bwl_rate *r, const st
 		    uint32_t state, uint64_t now_ns, struct bwl_left *ret);
 /* Destination -> peer id, as in the data plane; 0: none. family: 4 or 6. */
 uint32_t bwl_lookup_dest(const struct bwl_gen *g, uint8_t family, const uint8_t *addr);
+/* The same for a prefix: who has the whole of it, itself or by a prefix around it. */
+uint32_t bwl_lookup_pfx(const struct bwl_gen *g, const struct bwl_pfx *q);
 /* The rate in bit/s of an encoded rate, rounded to seven digits; 0: unlimited. */
 uint64_t bwl_rate_decode(const struct bwl_rate *r);
 /*

@@ -17,7 +17,7 @@
 #define BWL_LIB_CARRYOVER_H
 
 #include <bwl/past.h>
-#include "ids.h"
+#include <bwl/ids.h>
 
 struct bwl_carryover_item {
 	struct bwl_volume v;  /* as the new policy has it */
@@ -29,13 +29,19 @@ struct bwl_carryover_item {
 	uint8_t longer; /* its window gets longer: own is what the shorter one has forgotten */
 };
 
+/* An account that is taken over, or so many bytes. */
+struct bwl_carryover_from {
+	uint64_t owed;
+	uint32_t state; /* 0: none */
+};
+
 struct bwl_carryover {
 	struct bwl_ids *ids;
 	bool fresh;           /* an unknown past counts as none */
 	bool ledger;          /* volumes wait for a ledger */
 	const uint8_t *known; /* by state, or NULL: 1 its past is known, although not in force */
 	struct bwl_carryover_item *item;
-	uint32_t *from;                  /* states */
+	struct bwl_carryover_from *from;
 	uint32_t nitems, nfrom, pending; /* from[pending ...]: for the next item */
 	uint32_t *volume, nvolumes;      /* states with a volume in the new policy */
 	uint32_t held;                   /* first entry in bwl_held_v1; 0: not recorded */
@@ -45,6 +51,8 @@ struct bwl_carryover {
 void bwl_carryover_done(struct bwl_carryover *c);
 /* The next limit takes over this account. */
 int bwl_carryover_from(struct bwl_carryover *c, uint32_t state, struct bwl_err *e);
+/* It owes at least so much (given_up.h). */
+int bwl_carryover_owed(struct bwl_carryover *c, uint64_t bytes, struct bwl_err *e);
 /* It takes over none of these after all. */
 void bwl_carryover_drop(struct bwl_carryover *c);
 /*

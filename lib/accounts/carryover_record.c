@@ -9,8 +9,8 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <bwl/publish.h>
-#include "carryover_record.h"
+#include <bwl/tables.h>
+#include <bwl/carryover_record.h>
 
 static void set_kind(struct bwl_held *h, uint8_t kind)
 {
@@ -45,7 +45,8 @@ void bwl_held_begin(struct bwl_carryover *c)
 			.longer = x->longer,
 		};
 		for (j = 0; j < x->nfrom; j++)
-			p->held[n++] = (struct bwl_held){ .state = c->from[x->from + j],
+			p->held[n++] = (struct bwl_held){ .own = c->from[x->from + j].owed,
+							  .state = c->from[x->from + j].state,
 							  .kind = BWL_HELD_FROM };
 	}
 	p->held[0].put = __atomic_load_n(&p->ctl->active, __ATOMIC_SEQ_CST);
@@ -119,7 +120,8 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e
 				"bwl_held_v1[%u] has a format that this program does not know", i);
 		}
 		if (h->kind == BWL_HELD_FROM && c->nitems) {
-			c->from[c->pending++] = h->state;
+			c->from[c->pending++] = (struct bwl_carryover_from){ .owed = h->own,
+									     .state = h->state };
 			c->item[c->nitems - 1].nfrom++;
 			continue;
 		}

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <bwl/publish.h>
-#include "carryover.h"
-#include "forget.h"
+#include <bwl/carryover.h>
+#include <bwl/forget.h>
+#include <bwl/tables.h>
 
 struct use {
 	struct bwl_ids *ids;

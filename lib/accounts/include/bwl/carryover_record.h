@@ -6,7 +6,7 @@
 #ifndef BWL_LIB_CARRYOVER_RECORD_H
 #define BWL_LIB_CARRYOVER_RECORD_H
 
-#include "carryover.h"
+#include <bwl/carryover.h>
 
 /* Records all items, before the first account is held. */
 void bwl_held_begin(struct bwl_carryover *c);
@@ -22,10 +22,5 @@ void bwl_held_end(struct bwl_carryover *c);
  * was held stays spent.
  */
 int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e);
-/*
- * carryover_settle.c. With the lock: settles what a killed writer left on the record, and the names
- * that it did not store (renamed.h).
- */
-int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e);
 
 #endif

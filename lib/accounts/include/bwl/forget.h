@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside lib: removes what is no longer needed. */
-#ifndef BWL_LIB_SWEEP_H
-#define BWL_LIB_SWEEP_H
+/* Removes what is no longer needed of ids and accounts. */
+#ifndef BWL_FORGET_H
+#define BWL_FORGET_H
 
 #include <bwl/generation.h>
-#include "ids.h"
+#include <bwl/ids.h>
 
 /*
  * Removes names, limits and windows that neither the generation in force nor the one before a trial

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "carryover.h"
-#include "carryover_record.h"
+#include <bwl/carryover.h>
+#include <bwl/carryover_record.h>
 
 void bwl_carryover_done(struct bwl_carryover *c)
 {
@@ -22,15 +22,25 @@ static void *grown(void *array, uint32_t n, size_t size)
 	return reallocarray(array, n ? 2 * (size_t)n : 1, size);
 }
 
-int bwl_carryover_from(struct bwl_carryover *c, uint32_t state, struct bwl_err *e)
+static int add_from(struct bwl_carryover *c, struct bwl_carryover_from x, struct bwl_err *e)
 {
-	uint32_t *from = grown(c->from, c->nfrom, sizeof(*from));
+	struct bwl_carryover_from *from = grown(c->from, c->nfrom, sizeof(*from));
 
 	if (!from)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	c->from = from;
-	c->from[c->nfrom++] = state;
+	c->from[c->nfrom++] = x;
 	return 0;
+}
+
+int bwl_carryover_from(struct bwl_carryover *c, uint32_t state, struct bwl_err *e)
+{
+	return add_from(c, (struct bwl_carryover_from){ .state = state }, e);
+}
+
+int bwl_carryover_owed(struct bwl_carryover *c, uint64_t bytes, struct bwl_err *e)
+{
+	return bytes ? add_from(c, (struct bwl_carryover_from){ .owed = bytes }, e) : 0;
 }
 
 void bwl_carryover_drop(struct bwl_carryover *c)
@@ -72,6 +82,15 @@ static uint64_t account(const struct bwl_ids *ids, uint32_t state, uint64_t slic
 	return max(total(ids, state), windowed(ids, state, slice_ns));
 }
 
+/* Does it take over an account? A note says only what was spent at some of its prefixes. */
+static bool takes_account(const struct bwl_carryover *c)
+{
+	for (uint32_t i = c->pending; i < c->nfrom; i++)
+		if (c->from[i].state)
+			return true;
+	return false;
+}
+
 int bwl_carryover_add(struct bwl_carryover *c, const struct bwl_volume *v,
 		      const struct bwl_volume *before, bool seen, struct bwl_err *e)
 {
@@ -101,20 +120,21 @@ int bwl_carryover_add(struct bwl_carryover *c, const struct bwl_volume *v,
 	*item = (struct bwl_carryover_item){
 		.v = *v, .from = c->pending, .nfrom = n, .in_force = same, .longer = longer
 	};
-	c->pending = c->nfrom;
-	item->unknown = !counted && !seen && !n && !c->fresh &&
+	item->unknown = !counted && !seen && !takes_account(c) && !c->fresh &&
 			!account(c->ids, v->state, v->slice_ns);
+	c->pending = c->nfrom;
 	c->unknown += item->unknown;
 	return 0;
 }
 
 static uint64_t taken_over(const struct bwl_carryover *c, const struct bwl_carryover_item *x)
 {
+	const struct bwl_carryover_from *from = c->from + x->from;
 	uint64_t sum = 0;
-	uint32_t i;
 
-	for (i = 0; i < x->nfrom; i++)
-		sum = max(sum, account(c->ids, c->from[x->from + i], x->v.slice_ns));
+	for (uint32_t i = 0; i < x->nfrom; i++, from++)
+		sum = max(sum, max(from->owed,
+				   from->state ? account(c->ids, from->state, x->v.slice_ns) : 0));
 	return sum;
 }
 
@@ -175,7 +195,7 @@ static void take_pasts(struct bwl_carryover *c, const struct bwl_carryover_item 
 	uint32_t i, from;
 
 	for (i = 0; x->v.slice_ns && i < x->nfrom; i++) {
-		from = c->ids->window_of[c->from[x->from + i]];
+		from = c->ids->window_of[c->from[x->from + i].state];
 		if (from && from - 1 != x->v.window)
 			bwl_past_follow(&window[x->v.window].past, &window[from - 1].past);
 	}

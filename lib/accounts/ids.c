@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ids.h"
+#include <bwl/ids.h>
 
 static uint64_t hash_bytes(const void *data, size_t n, uint64_t h)
 {
