@@ -145,6 +145,7 @@ static void make_ports(void)
 bool rig_others_send;
 unsigned rig_graces;
 void (*rig_on_grace)(void);
+void (*rig_before_close)(void);
 
 struct change {
 	union bpf_attr attr;
@@ -694,7 +695,7 @@ struct rig *rig_open(const struct rig_opts *o)
 	the_rig = rig;
 	rig->owner = getpid();
 	rig_others_send = false;
-	rig_on_grace = NULL;
+	rig_on_grace = rig_before_close = NULL;
 	if (!ports[0]) {
 		libbpf_set_print(quiet);
 		frags_are_asked_for();
@@ -733,6 +734,8 @@ struct rig *rig_open(const struct rig_opts *o)
 
 void rig_close(struct rig *rig)
 {
+	if (rig_before_close)
+		rig_before_close();
 	bwl_pins_close(rig->pins);
 	if (rig->rec.word)
 		bwl_rec_close(&rig->rec);

@@ -73,6 +73,8 @@ struct rig {
 
 struct rig *rig_open(const struct rig_opts *o); /* NULL: defaults. One at a time */
 void rig_close(struct rig *rig);
+/* Called first when it closes, also when a case failed: ends the threads that use it. */
+extern void (*rig_before_close)(void);
 _Noreturn void rig_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Starts at a fixed hour; moves only when a test moves it. */
@@ -134,8 +136,8 @@ unsigned rig_send(struct rig *rig, const char *spec);
 uint32_t rig_fire(struct rig *rig, const struct rig_packet *k, uint32_t repeat);
 /*
  * While this is set, packets may be in flight when a policy is replaced, and its writer waits for
- * them: to be set before another thread sends, or a child publishes while its parent sends. It and
- * rig_on_grace are reset by rig_open().
+ * them: to be set before another thread sends, or a child publishes while its parent sends. It,
+ * rig_on_grace and rig_before_close are reset by rig_open().
  */
 extern bool rig_others_send;
 /* So often bwl_grace() has really waited for packets in flight. */

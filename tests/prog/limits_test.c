@@ -14,9 +14,8 @@ static void all_cpus_together_keep_a_peer_to_its_rate(void **state)
 
 	(void)state;
 	apply(HEAD "peers:\n" DEST("busy", 1) "grant: { rate: 1gbit, burst: 100kb } }\n");
-	hammers_start(spec, 3);
-	saturate(BWL_R_PEER_RATE, 1000000000, 102400, 400000, 150);
-	hammers_stop();
+	rig_advance(RIG_SECOND);
+	saturate(spec, 3, BWL_R_PEER_RATE, 1000000000, 102400, 400000, 150);
 }
 
 /* The clock stands still: hundreds of thousands of charges race for one word. */
@@ -51,9 +50,7 @@ static void all_cpus_together_keep_a_zone_to_its_rate(void **state)
 		2) "zone: z, grant: { rate: 10gbit, volume: 100gb per 1d } }\n" DEST("c",
 										     3) "zone: z, grant: { rate: 10gbit }, classes: { other: { rate: 9gbit } } }\n");
 	rig_advance(RIG_SECOND);
-	hammers_start(spec, 3);
-	saturate(BWL_R_ZONE_RATE, 1000000000, 102400, 400000, 150);
-	hammers_stop();
+	saturate(spec, 3, BWL_R_ZONE_RATE, 1000000000, 102400, 400000, 150);
 }
 
 static void all_cpus_together_keep_the_node_to_its_rate(void **state)
@@ -64,9 +61,7 @@ static void all_cpus_together_keep_the_node_to_its_rate(void **state)
 	apply(HEAD "node_limit: { rate: 100mbit, burst: 20kb }\npeers:\n" DEST(
 		"a", 1) "grant: { rate: 10gbit } }\n" DEST("b", 2) "grant: { rate: 10gbit } }\n");
 	rig_advance(RIG_SECOND);
-	hammers_start(spec, 2);
-	saturate(BWL_R_NODE_RATE, 100000000, 20480, 1000000, 150);
-	hammers_stop();
+	saturate(spec, 2, BWL_R_NODE_RATE, 100000000, 20480, 1000000, 150);
 }
 
 static void all_cpus_together_spend_a_volume_to_the_byte(void **state)

@@ -64,16 +64,12 @@ static void all_cpus_together_keep_limits_that_are_shared_out(void **state)
 			   "b", 2) "zone: z, grant: { rate: 20gbit } }\n",
 	      BURST);
 	rig_advance(RIG_SECOND);
-	hammers_start(spec, 2);
-	saturate(BWL_R_ZONE_RATE, 10000000000, BURST, 400000, 100);
-	hammers_stop();
+	saturate(spec, 2, BWL_R_ZONE_RATE, 10000000000, BURST, 400000, 100);
 	apply(HEAD "node_limit: { rate: 40gbit }\npeers:\n" DEST(
 		      "busy", 1) "grant: { rate: 10gbit, burst: %d } }\n",
 	      BURST);
 	rig_advance(RIG_SECOND);
-	hammers_start(spec, 1);
-	saturate(BWL_R_PEER_RATE, 10000000000, BURST, 400000, 50);
-	hammers_stop();
+	saturate(spec, 1, BWL_R_PEER_RATE, 10000000000, BURST, 400000, 50);
 }
 
 static void packets_spend_what_the_cpu_holds_and_no_word_of_all_cpus(void **state)

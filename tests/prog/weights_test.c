@@ -176,9 +176,7 @@ static void all_cpus_together_keep_a_zone_shared_by_weight_to_its_rate(void **st
 									       2) "zone: z%u, weight: 9, grant: { rate: 20gbit, volume: 1pb per 1d } }\n",
 		      i, i ? 8 << 20 : 900000, i, i);
 		rig_advance(RIG_SECOND);
-		hammers_start(spec, 3);
-		saturate(BWL_R_ZONE_RATE, 10000000000, i ? 8 << 20 : 900000, 100000, 80);
-		hammers_stop();
+		saturate(spec, 3, BWL_R_ZONE_RATE, 10000000000, i ? 8 << 20 : 900000, 100000, 80);
 	}
 }
 
