@@ -85,14 +85,15 @@ static __always_inline int bwl_bill(struct bwl_work *w, const struct bwl_limit *
 }
 
 /*
- * The peer's own limit; of a lapsed grant only the rate, because its floor has a volume of its own.
- * Decides when the packet departs.
+ * The peer's own limit, of a lapsed grant, too: its floor passes nothing that the grant has no room
+ * for, or who makes a grant lapse (a link that goes down, with `clamp`) would have volume left
+ * after it was spent. Decides when the packet departs.
  */
 static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_peer *peer,
 					 const struct bwl_base *base, __u64 *was, __u8 *how)
 {
 	const struct bwl_limit *l = &peer->grant;
-	struct bwl_share *s = 0;
+	struct bwl_share *s;
 	__u64 end, opts;
 	__u32 slack;
 	int r;
@@ -104,10 +105,7 @@ static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_pe
 	/* Without a qdisc, as at XDP, a refusal is not final: TC might let the packet wait. */
 	if (bwl_monitors(peer) || (!w->paced && bwl_paces(w, peer)))
 		opts |= BWL_NOT_NOTED;
-	if (w->lapsed)
-		opts |= BWL_RATE_ONLY;
-	else
-		s = bwl_cpu_claim(w, l->volume.state, &l->rate);
+	s = bwl_cpu_claim(w, l->volume.state, &l->rate);
 	r = bwl_bill(w, l, s, opts, BWL_R_PEER_RATE, was, how);
 	if (bwl_unlikely(r != BWL_R_NONE)) {
 		if (!bwl_monitors(peer))

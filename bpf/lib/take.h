@@ -41,8 +41,7 @@ enum bwl_how {
 	BWL_HOW_LOST = 128, /* refused, and the charge could not be undone */
 };
 #define BWL_HOW_SHIFT 8            /* in bwl_take()'s result: above the judgement */
-#define BWL_RATE_ONLY (1ULL << 32) /* next to the slack: ignore the volume */
-#define BWL_NOT_NOTED (1ULL << 33) /* a refusal does not apply to the next packet */
+#define BWL_NOT_NOTED (1ULL << 33) /* next to slack: a refusal holds for this packet only */
 /* 1ULL << 34: BWL_NOT_AROUND (again.h) */
 #define BWL_RESERVED (1ULL << 35) /* no slack, and a zone's reserve is for others */
 #define BWL_DEBT 0xffffffffULL    /* slack for bytes that are charged in any case */
@@ -60,7 +59,8 @@ static __always_inline _Bool bwl_asked_of(struct bwl_asked *a, const struct bwl_
 	a->len = w->charge;
 	a->owner = bwl_cpu_owner(w, l);
 	a->cpu_bits = bwl_cpu_bits;
-	if (l->volume.spendable_bytes == BWL_VOLUME_NONE || slack & BWL_RATE_ONLY)
+	/* What is charged in any case, a portion, has none; and this frame stays at 96 bytes. */
+	if (l->volume.spendable_bytes == BWL_VOLUME_NONE || slack == BWL_DEBT)
 		return 1;
 	a->limit = l;
 	a->window = bwl_window_of(&l->volume);

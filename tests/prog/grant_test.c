@@ -207,31 +207,60 @@ static void a_floors_volume_ends_too(void **state)
 	assert_string_equal(until_refused(TO(1) "udp fill=900", NULL), "floor-volume");
 }
 
-/* The floor applies when no grant is live, whatever is left of the grant's volume. */
-static void a_floor_does_not_depend_on_the_lapsed_grants_volume(void **state)
+static void lapses(bool it_does)
 {
-	struct bwl_change c = { .set = BWL_SET_EXPIRY, .expiry_ns = 1 };
+	struct bwl_change c = { .set = BWL_SET_EXPIRY, .expiry_ns = it_does ? 1 : BWL_NEVER_NS };
 	struct bwl_err e = { 0 };
-	uint32_t id;
-	uint64_t used;
+
+	assert_int_equal(bwl_peer_change(rig->pins, "low", &c, &e), 0);
+	rig_advance(RIG_SECOND);
+}
+
+/*
+ * Who makes a grant lapse (a host that drops its link, with `clamp`) gets no second volume: what
+ * the floor passes is charged to the grant, which refuses what it has no room for. Ten frames of
+ * 100 bytes are 1000.
+ */
+static void a_floor_passes_nothing_that_the_grant_has_no_room_for(void **state)
+{
+	static const char *const four = TO(1) "udp fill=58",
+				 *const six = "eth ip6 src=fd00:7::2 dst=fd00:1::1 udp fill=38";
+	unsigned n;
+
+	(void)state;
+	apply(HEAD
+	      "peers:\n  - { name: low, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"
+	      " via6: '2001:db8::1', grant: { rate: 1gbit, volume: 3000b },"
+	      " floor: { rate: 100mbit, volume: 1500b } }\n");
+	rig_advance(RIG_SECOND);
+	lapses(true);
+	assert_string_equal(host(four), "pass-floor");
+	assert_string_equal(until_refused(six, &n), "floor-volume");
+	assert_int_equal(n, 14);
+	lapses(false);
+	assert_string_equal(until_refused(four, &n), "peer-volume");
+	assert_int_equal(n, 15);
+	lapses(true);
+	assert_string_equal(host(four), "peer-volume");
+	assert_string_equal(host(six), "peer-volume");
+}
+
+/* The same of a floor without a volume, after a window's end, too. */
+static void a_floor_has_the_grants_window(void **state)
+{
+	unsigned n;
 
 	(void)state;
 	apply(HEAD "peers:\n" DEST(
 		"low",
-		1) "grant: { rate: 1gbit, volume: 3000b }, floor: { rate: 100mbit, volume: 5000b } }\n");
+		1) "grant: { rate: 1gbit, volume: 3000b per 1h }, floor: { rate: 100mbit } }\n");
 	rig_advance(RIG_SECOND);
-	assert_string_equal(until_refused(TO(1) "udp fill=58", NULL), "peer-volume");
-	for (id = 1; strcmp(rig->pins->name[id].name, "low"); id++)
-		;
-	used = rig->pins->state[2 * id].used_bytes;
-	assert_int_equal(bwl_peer_change(rig->pins, "low", &c, &e), 0);
-	rig_advance(RIG_SECOND);
-	assert_string_equal(host(TO(1) "udp fill=58"), "pass-floor");
-	assert_string_equal(until_refused(TO(1) "udp fill=58", NULL), "floor-volume");
-	assert_int_equal(rig->pins->state[2 * id].used_bytes, used);
-	c.expiry_ns = BWL_NEVER_NS; /* not charged to the grant's account */
-	assert_int_equal(bwl_peer_change(rig->pins, "low", &c, &e), 0);
-	assert_string_equal(host(TO(1) "udp fill=58"), "peer-volume");
+	lapses(true);
+	assert_string_equal(until_refused(TO(1) "udp fill=58", &n), "peer-volume");
+	assert_int_equal(n, 30);
+	rig_advance(2 * 3600 * RIG_SECOND);
+	assert_string_equal(until_refused(TO(1) "udp fill=58", &n), "peer-volume");
+	assert_int_equal(n, 30);
 }
 
 static void silence_closes_at_its_nanosecond(void **state)
@@ -577,7 +606,8 @@ int main(void)
 		RIG_TEST(mark_sets_ce_before_the_limit_and_drops_above_it),
 		RIG_TEST(a_grant_ends_at_its_nanosecond),
 		RIG_TEST(a_floors_volume_ends_too),
-		RIG_TEST(a_floor_does_not_depend_on_the_lapsed_grants_volume),
+		RIG_TEST(a_floor_passes_nothing_that_the_grant_has_no_room_for),
+		RIG_TEST(a_floor_has_the_grants_window),
 		RIG_TEST(silence_closes_at_its_nanosecond),
 		RIG_TEST(a_beat_on_trial_lasts_no_longer_than_the_policy_before_allows),
 		RIG_TEST(a_revocation_survives_everything_but_a_grant),
