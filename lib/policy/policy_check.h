@@ -3,19 +3,11 @@
 #ifndef BWL_POLICY_CHECK_H
 #define BWL_POLICY_CHECK_H
 
+#include <bwl/effects.h>
 #include "policy_report.h"
 #include "policy_text.h"
 
 #define BWL_NAME_DOMAIN "1 to 31 of A-Z a-z 0-9 . _ -, not starting with -"
-
-/* What the data plane keeps once for all peers that use the same next hop. */
-struct bwl_hop {
-	char uplink[16]; /* empty: the entry is free */
-	char remote[64];
-	uint8_t via4[4], via6[16];
-	uint8_t mac[6]; /* zeroes: resolved by ARP or ND */
-	bool has_via4, has_via6;
-};
 
 struct bwl_check {
 	struct bwl_policy *p;
@@ -27,7 +19,7 @@ struct bwl_check {
 	const struct bwl_pol_zone **zones; /* by name */
 	uint32_t *names;                   /* hash of peers: index + 1 */
 	size_t names_mask;
-	struct bwl_hop *nexthops; /* hash */
+	struct bwl_hop *nexthops; /* hash; without an uplink: free */
 	size_t nexthops_mask, nnexthops;
 	struct bwl_hop last_hop;
 };

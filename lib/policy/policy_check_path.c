@@ -117,20 +117,7 @@ static bool next_hop_of(const struct bwl_check *c, size_t i, struct bwl_hop *h)
 	for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
 		if (!sure(c, i, keys[k]))
 			return false;
-	memset(h, 0, sizeof(*h)); /* including padding: it is hashed and compared */
-	if (!*x->uplink && !c->p->nuplinks)
-		return false; /* already reported */
-	strcpy(h->uplink, *x->uplink ? x->uplink : c->p->uplinks[0]);
-	memcpy(h->mac, x->next_hop_mac, sizeof(h->mac));
-	if (x->path == BWL_PATH_CLEAR) {
-		h->has_via4 = x->has_via4;
-		h->has_via6 = x->has_via6;
-		memcpy(h->via4, x->via4, sizeof(h->via4));
-		memcpy(h->via6, x->via6, sizeof(h->via6));
-	} else {
-		strcpy(h->remote, x->ipsec_remote);
-	}
-	return *h->uplink;
+	return bwl_effect_hop(c->p, x, h) && *h->uplink; /* else it is already reported */
 }
 
 void bwl_check_nexthop(struct bwl_check *c, size_t at, const char *who)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <bpf/bpf.h>
+#include <bwl/effects.h>
 #include <bwl/map_io.h>
 #include "build.h"
 #include "given_up.h"
@@ -11,27 +12,28 @@
 static int nexthop(struct bwl_build *b, const struct bwl_pol_peer *q, uint16_t *ret,
 		   struct bwl_err *e)
 {
-	const char *uplink = q->uplink[0] ? q->uplink : b->pol->nuplinks ? b->pol->uplinks[0] : "";
 	struct bwl_nexthop h = { 0 };
-	int id = bwl_port_named(b->p, uplink);
+	struct bwl_hop hop;
 	uint32_t i;
+	int id;
 
 	*ret = 0;
+	bwl_effect_hop(b->pol, q, &hop);
+	id = bwl_port_named(b->p, hop.uplink);
 	if (id < 0)
-		return bwl_fail(e, ENODEV, "peer %s: uplink %s is not attached", q->name, uplink);
+		return bwl_fail(e, ENODEV, "peer %s: uplink %s is not attached", q->name,
+				hop.uplink);
 	h.port = (uint32_t)id;
-	memcpy(h.mac_head, q->next_hop_mac, 2);
-	memcpy(h.mac_tail, q->next_hop_mac + 2, 4);
-	if (q->path != BWL_PATH_CLEAR) { /* the far gateway; used once an SA is bound */
-		h.has4 = inet_pton(AF_INET, q->ipsec_remote, &h.via4) == 1;
-		h.has6 = inet_pton(AF_INET6, q->ipsec_remote, h.via6) == 1;
+	memcpy(h.mac_head, hop.mac, 2);
+	memcpy(h.mac_tail, hop.mac + 2, 4);
+	if (*hop.remote) { /* the far gateway; used once an SA is bound */
+		h.has4 = inet_pton(AF_INET, hop.remote, &h.via4) == 1;
+		h.has6 = inet_pton(AF_INET6, hop.remote, h.via6) == 1;
 	} else {
-		h.has4 = q->has_via4;
-		h.has6 = q->has_via6;
-		if (h.has4)
-			memcpy(&h.via4, q->via4, 4);
-		if (h.has6)
-			memcpy(h.via6, q->via6, 16);
+		h.has4 = hop.has_via4;
+		h.has6 = hop.has_via6;
+		memcpy(&h.via4, hop.via4, 4);
+		memcpy(h.via6, hop.via6, 16);
 	}
 	for (i = b->nnexthops; i; i--)
 		if (!memcmp(&b->gen.base->nexthop[i], &h, sizeof(h)))
@@ -374,8 +376,7 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	 * debt.
 	 */
 	bwl_rate_encode(&body->accept, BWL_NO_RATE, 0);
-	accept = q->accept.present ? q->accept : bwl_default_accept(&q->grant);
-	if (q->grant.present && !q->accept_none) {
+	if (bwl_effect_arrives(q, &accept)) {
 		body->meta.flags |= BWL_PEER_ACCEPT;
 		/* no share for each CPU to hold (bpf/lib/charge.h) */
 		bwl_rate_encode_for(&body->accept, accept.rate_bps,

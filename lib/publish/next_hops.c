@@ -3,6 +3,9 @@
  * Next hops whose MAC the policy gives (`next_hop_mac`) are permanent entries in the kernel's
  * neighbour table: nobody on the wire can redirect them, and no packet waits for an answer.
  */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -98,13 +101,55 @@ static const struct bwl_fixed_hop *same_place(const struct bwl_fixed_hop *f,
 	return NULL;
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct bwl_fixed_hop *x = a, *y = b;
+
+	if (x->ifindex != y->ifindex)
+		return x->ifindex < y->ifindex ? -1 : 1;
+	if (x->family != y->family)
+		return x->family < y->family ? -1 : 1;
+	return memcmp(x->addr, y->addr, sizeof(x->addr));
+}
+
+/* Routes lead to one router, and two peers behind it name another MAC each: neither is taken. */
+static int torn(const struct bwl_fixed_hop *x, const struct bwl_fixed_hop *y, struct bwl_err *e)
+{
+	char addr[INET6_ADDRSTRLEN], dev[IF_NAMESIZE] = "?", a[BWL_MAC_BUF], b[BWL_MAC_BUF];
+
+	inet_ntop(x->family, x->addr, addr, sizeof(addr));
+	if_indextoname(x->ifindex, dev);
+	return bwl_fail(
+		e, EINVAL,
+		"next hop %s on %s has two MACs, %s and %s: give all peers behind it the same next_hop_mac",
+		addr, dev, bwl_mac_format(x->mac, a), bwl_mac_format(y->mac, b));
+}
+
 int bwl_next_hops_fix(const struct bwl_fixed_hop *list, size_t n, struct bwl_err *e)
 {
-	int r = 0;
+	struct bwl_fixed_hop *sorted = bwl_must(calloc(n + 1, sizeof(*sorted)));
+	struct bwl_err unused = { 0 };
+	size_t i, end, k;
+	int r = 0, one;
 
-	for (size_t i = 0; !r && i < n; i++)
-		if (list[i].ifindex)
-			r = bwl_netdev_hop_fix(&list[i], e);
+	if (n)
+		memcpy(sorted, list, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_place);
+	for (i = 0; i < n; i = end) {
+		const struct bwl_fixed_hop *other = NULL;
+
+		for (end = i + 1; end < n && !by_place(&sorted[i], &sorted[end]); end++)
+			;
+		for (k = i + 1; k < end && !other; k++)
+			if (memcmp(sorted[i].mac, sorted[k].mac, sizeof(sorted[i].mac)))
+				other = &sorted[k];
+		if (!sorted[i].ifindex)
+			continue;
+		one = other ? torn(&sorted[i], other, r ? &unused : e)
+			    : bwl_netdev_hop_fix(&sorted[i], r ? &unused : e);
+		r = r ? r : one;
+	}
+	free(sorted);
 	return r;
 }
 

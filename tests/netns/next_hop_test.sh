@@ -108,6 +108,33 @@ check "and the one before is gone" gone 192.0.2.88
 ip_in dpu route add 203.0.113.0/24 via "$LAB_VIA4"
 far 203.0.113.5
 check "behind a router the router is" is_fixed "$LAB_VIA4" "$router"
+
+# Another peer behind the same router, without a grant, names another MAC: the kernel has one entry for both.
+ip_in dpu -6 route add 2001:db8:203::/48 via "$LAB_VIA6" dev p0
+second() { # remotes of both, MAC of the second, which is closed
+	printf 'peers:\n  - { name: tray, addresses: [10.101.0.0/24], ipsec: { remote: "%s" }, next_hop_mac: "%s", grant: { rate: 1mbit } }\n' \
+		"$1" "$router"
+	printf '  - { name: shut, addresses: [10.102.0.0/24], ipsec: { remote: "%s" }, next_hop_mac: "%s" }\n' "$2" "$3"
+}
+for family in 4 6; do
+	if [[ $family == 4 ]]; then
+		far1=203.0.113.5 far2=203.0.113.6 via=$LAB_VIA4
+	else
+		far1=2001:db8:203::5 far2=2001:db8:203::6 via=$LAB_VIA6
+	fi
+	second $far1 $far2 "$router" | lab_policy_head | lab_apply
+	check "IPv$family: two peers behind one router with its MAC are taken" is_fixed "$via" "$router"
+	second $far1 $far2 "$liar" | lab_policy_head >"$LAB_TMP/two.yaml"
+	refute "IPv$family: a closed one with another MAC is refused" \
+		in_dpu "$CTL" policy apply "$LAB_TMP/two.yaml" 2>"$LAB_TMP/two"
+	check "and the words have both" grep -q "next hop $via on p0 has two MACs, .*$liar" "$LAB_TMP/two"
+	check "and the open one's next hop stays" is_fixed "$via" "$router"
+	# which is not to be the order of the two: the other way round, too
+	second $far2 $far1 "$liar" | lab_policy_head >"$LAB_TMP/two.yaml"
+	refute "IPv$family: nor by another order" in_dpu "$CTL" policy apply "$LAB_TMP/two.yaml" 2>/dev/null
+	check "and it stays" is_fixed "$via" "$router"
+done
+ip_in dpu -6 route del 2001:db8:203::/48
 ip_in dpu route del 203.0.113.0/24
 
 # If an entry cannot be made, the policy is refused: the previous one stays.

@@ -11,7 +11,10 @@ size_t bwl_next_hops(const struct bwl_pins *p, const struct bwl_gen *g, struct b
 /* The same for the policy in force; an empty list if there is none. */
 int bwl_next_hops_in_force(struct bwl_pins *p, struct bwl_fixed_hop **ret, size_t *ret_n,
 			   struct bwl_err *e);
-/* Puts all entries with an ifindex into the table. 0, or the first error. */
+/*
+ * Puts all entries with an ifindex into the table, except those with two MACs for one address:
+ * -EINVAL. 0, or the first error; the others are there nevertheless.
+ */
 int bwl_next_hops_fix(const struct bwl_fixed_hop *list, size_t n, struct bwl_err *e);
 /* Removes entries that bwlimit made before and that are not in the list. */
 void bwl_next_hops_sweep(const struct bwl_pins *p, const struct bwl_fixed_hop *list, size_t n);
