@@ -95,5 +95,6 @@ bool bwl_widens(const struct bwl_holding *from, const struct bwl_holding *to,
 	widen_node(&w);
 	widen_places(&w);
 	peers(&w);
+	widen_hops(&w);
 	return ret->n;
 }

@@ -29,12 +29,6 @@ static bool same_window(const struct bwl_lim *a, const struct bwl_lim *b)
 	return !a->has_volume || (b->has_volume && a->window_ns == b->window_ns);
 }
 
-bool widen_is_within(const struct bwl_lim *a, const struct bwl_lim *b)
-{
-	return rate_of(b) <= rate_of(a) && burst_of(b) <= burst_of(a) &&
-	       volume_of(b) <= volume_of(a) && same_window(a, b);
-}
-
 static char *window_text(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF])
 {
 	if (!l->window_ns)

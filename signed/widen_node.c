@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/effects.h>
 #include <bwl/units.h>
 #include "signed/widen_parts.h"
 
@@ -142,7 +143,7 @@ static void services(struct widen *w)
 static void tamper(struct widen *w)
 {
 	for (unsigned i = 0; i < _BWL_TAMPER_MAX; i++) {
-		unsigned a = w->from->tamper[i], b = w->to->tamper[i];
+		unsigned a = bwl_effect_action(w->from, i), b = bwl_effect_action(w->to, i);
 
 		if (a != b && b == BWL_ACTION_DESTROY)
 			widen_add(w, "tamper", bwl_tamper_name(i), bwl_action_name(a),
@@ -163,6 +164,12 @@ static void same(struct widen *w, const char *what, const char *a, const char *b
 		widen_add(w, "ipsec", what, *a ? a : "none", *b ? b : "none");
 }
 
+/* Who begins to speak: trap waits for a packet of a peer, start does not; auto is either. */
+static unsigned starts(const char *s)
+{
+	return !strcmp(s, "trap") ? 0 : !strcmp(s, "auto") ? 1 : 2;
+}
+
 static unsigned strict(const char *s)
 {
 	return !strcmp(s, "strict") ? 0 : !strcmp(s, "ifuri") ? 1 : 2;
@@ -180,6 +187,9 @@ static void ipsec(struct widen *w)
 		widen_add(w, "ipsec", "hw_offload", a->hw_offload, b->hw_offload);
 	if (strict(b->revocation) > strict(a->revocation))
 		widen_add(w, "ipsec", "revocation", a->revocation, b->revocation);
+	if (strcmp(a->start, b->start) && starts(b->start) >= starts(a->start))
+		widen_add(w, "ipsec", "start", a->start, b->start);
+	widen_number(w, "ipsec", "dpd", a->dpd_ns, b->dpd_ns, bwl_format_time);
 	widen_number(w, "ipsec", "rekey", a->rekey_ns, b->rekey_ns, bwl_format_time);
 	widen_number(w, "ipsec", "hard", a->hard_ns, b->hard_ns, bwl_format_time);
 	widen_number(w, "ipsec", "ike_rekey", a->ike_rekey_ns, b->ike_rekey_ns, bwl_format_time);

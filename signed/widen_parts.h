@@ -21,14 +21,17 @@ void widen_number(struct widen *w, const char *where, const char *what, uint64_t
 /* widen_limit.c. An absent limit limits nothing. */
 void widen_limit(struct widen *w, const char *where, const struct bwl_lim *a,
 		 const struct bwl_lim *b);
-bool widen_is_within(const struct bwl_lim *a, const struct bwl_lim *b); /* b in a; both there */
 
 /* widen_peer.c: is anything of it open? a and b have the same name. */
 bool widen_is_open(const struct bwl_pol_peer *p);
+const char *widen_id(const struct bwl_pol_peer *p); /* the far DPU's identity */
 void widen_peer(struct widen *w, const struct bwl_pol_peer *a, const struct bwl_pol_peer *b);
 
 /* widen_places.c: who has which addresses */
 void widen_places(struct widen *w);
+
+/* widen_hops.c: what a peer does to the others' way, and to the DPU, open or closed */
+void widen_hops(struct widen *w);
 
 /* widen_node.c: what is no peer's */
 void widen_node(struct widen *w);

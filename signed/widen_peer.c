@@ -3,23 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <bwl/doc.h>
+#include <bwl/effects.h>
 #include <bwl/units.h>
 #include "signed/widen_parts.h"
 
-/* Returns what may arrive; false: nothing. */
-static bool accepts(const struct bwl_pol_peer *p, struct bwl_lim *ret)
-{
-	if (p->accept_none)
-		return false;
-	*ret = p->accept.present ? p->accept : bwl_default_accept(&p->grant);
-	return ret->present;
-}
-
+/* Nothing passes, in either direction, without a grant: its floor does not hold either. */
 bool widen_is_open(const struct bwl_pol_peer *p)
 {
-	struct bwl_lim l;
-
-	return !p->revoked && (p->grant.present || p->floor.present || accepts(p, &l));
+	return !p->revoked && p->grant.present;
 }
 
 /* Pacing lets a packet leave later than it was charged, so it counts as wider. */
@@ -45,6 +36,20 @@ static uint64_t waits(const struct bwl_policy *pol, const struct bwl_pol_peer *p
 	if (bytes < rate * BWL_HORIZON_LEAST_NS / ns8)
 		bytes = rate * BWL_HORIZON_LEAST_NS / ns8;
 	return (uint64_t)bytes;
+}
+
+/*
+ * How long they may wait, in ns, where either policy says it: with `auto` in both the bytes decide,
+ * and a lower rate takes longer for the same.
+ */
+static uint64_t waits_ns(const struct bwl_policy *pol, const struct bwl_pol_peer *p)
+{
+	unsigned __int128 ns;
+
+	if (pol->horizon_ns || !bwl_mode_paces(p->mode) || p->grant.rate_bps == BWL_NO_RATE)
+		return pol->horizon_ns;
+	ns = (unsigned __int128)waits(pol, p) * 8000000000ULL / p->grant.rate_bps;
+	return (uint64_t)ns;
 }
 
 static char *boot_moment(uint64_t ns, char *buf)
@@ -74,6 +79,10 @@ static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *
 	else
 		widen_number(w, where, "horizon, bytes", waits(w->from, a), waits(w->to, b),
 			     bwl_format_size);
+	if (bwl_mode_paces(a->mode) && bwl_mode_paces(b->mode) &&
+	    (w->from->horizon_ns || w->to->horizon_ns))
+		widen_number(w, where, "horizon", waits_ns(w->from, a), waits_ns(w->to, b),
+			     bwl_format_time);
 	widen_number(w, where, "until", a->expiry_ns, b->expiry_ns, boot_moment);
 	for (unsigned k = 0; k < _BWL_CLASS_MAX; k++) {
 		snprintf(where, sizeof(where), "peer %s, class %s", name, bwl_class_name(k));
@@ -87,19 +96,9 @@ static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *
 	}
 }
 
-/* Does the floor replace the grant at the same moment as before? */
-static bool falls_as_before(const struct widen *w, const struct bwl_pol_peer *a,
-			    const struct bwl_pol_peer *b)
-{
-	return a->grant.present == b->grant.present && a->expiry_ns == b->expiry_ns &&
-	       w->from->heartbeat_ns == w->to->heartbeat_ns &&
-	       w->from->heartbeat_none == w->to->heartbeat_none &&
-	       w->from->lease_ns == w->to->lease_ns;
-}
-
 /*
- * A floor may allow more than the grant above it (it has a volume of its own): a grant that ends
- * earlier would then open something.
+ * When it holds does not matter: the grant's rate and volume hold beside it (bpf/lib/charge.h), so
+ * a grant that ends sooner, by whatever ends it, only has the floor's limits on top.
  */
 static void floor_(struct widen *w, const char *name, const struct bwl_pol_peer *a,
 		   const struct bwl_pol_peer *b)
@@ -113,10 +112,6 @@ static void floor_(struct widen *w, const char *name, const struct bwl_pol_peer 
 		widen_add(w, where, "floor", "none", "there is one");
 	else
 		widen_limit(w, where, &a->floor, &b->floor);
-	if (a->grant.present && a->mode != BWL_MODE_MONITOR && !falls_as_before(w, a, b) &&
-	    !widen_is_within(&a->grant, &b->floor))
-		widen_add(w, where, "when it holds", "after the grant, which is lower",
-			  "at another time");
 }
 
 static void accept_(struct widen *w, const char *name, const struct bwl_pol_peer *a,
@@ -126,9 +121,9 @@ static void accept_(struct widen *w, const char *name, const struct bwl_pol_peer
 	char where[64];
 
 	snprintf(where, sizeof(where), "peer %s, accept", name);
-	if (!accepts(b, &y))
+	if (!bwl_effect_arrives(b, &y))
 		return;
-	if (!accepts(a, &x))
+	if (!bwl_effect_arrives(a, &x))
 		widen_add(w, where, "accept", "none", "there is one");
 	else
 		widen_limit(w, where, &x, &y);
@@ -140,16 +135,16 @@ static void same(struct widen *w, const char *where, const char *what, const cha
 		widen_add(w, where, what, *a ? a : "none", *b ? b : "none");
 }
 
+const char *widen_id(const struct bwl_pol_peer *p)
+{
+	return p->ipsec_id ? p->ipsec_id : p->name;
+}
+
 static const char *ppk(const struct bwl_policy *pol, const struct bwl_pol_peer *p)
 {
 	const char *s = p->ipsec_ppk ? p->ipsec_ppk : pol->ipsec.ppk;
 
 	return strcmp(s, "none") ? s : "";
-}
-
-static const char *uplink(const struct bwl_policy *pol, const struct bwl_pol_peer *p)
-{
-	return *p->uplink ? p->uplink : pol->nuplinks ? pol->uplinks[0] : "";
 }
 
 static void via(struct widen *w, const char *where, bool has_a, const uint8_t *a, bool has_b,
@@ -169,11 +164,6 @@ static void via(struct widen *w, const char *where, bool has_a, const uint8_t *a
 	widen_add(w, where, family == 4 ? "via" : "via6", x, y);
 }
 
-static const char *mac(const struct bwl_pol_peer *p, char buf[static BWL_MAC_BUF])
-{
-	return bwl_mac_is_one(p->next_hop_mac) ? bwl_mac_format(p->next_hop_mac, buf) : "";
-}
-
 /* Another way means another wire, or another reader: one person may not choose that. */
 static void way(struct widen *w, const char *where, const struct bwl_pol_peer *a,
 		const struct bwl_pol_peer *b)
@@ -181,22 +171,22 @@ static void way(struct widen *w, const char *where, const struct bwl_pol_peer *a
 	static const unsigned rank[] = {
 		[BWL_PATH_XFRM] = 0, [BWL_PATH_OFFLOAD] = 1, [BWL_PATH_CLEAR] = 2
 	};
-	char from[BWL_MAC_BUF], to[BWL_MAC_BUF];
+	struct bwl_hop x, y;
 
+	bwl_effect_hop(w->from, a, &x);
+	bwl_effect_hop(w->to, b, &y);
 	if (rank[b->path] > rank[a->path])
 		widen_add(w, where, "path", bwl_path_name(a->path), bwl_path_name(b->path));
-	same(w, where, "uplink", uplink(w->from, a), uplink(w->to, b));
-	same(w, where, "next_hop_mac", mac(a, from), mac(b, to));
-	if (b->path == BWL_PATH_CLEAR) {
-		via(w, where, a->has_via4, a->via4, b->has_via4, b->via4, 4);
-		via(w, where, a->has_via6, a->via6, b->has_via6, b->via6, 6);
-	} else if (a->path != BWL_PATH_CLEAR) {
-		same(w, where, "ipsec remote", a->ipsec_remote, b->ipsec_remote);
-		same(w, where, "ipsec id", a->ipsec_id ? a->ipsec_id : "",
-		     b->ipsec_id ? b->ipsec_id : "");
-		if (*ppk(w->from, a))
-			same(w, where, "ipsec ppk", ppk(w->from, a), ppk(w->to, b));
-	}
+	same(w, where, "uplink", x.uplink, y.uplink);
+	via(w, where, x.has_via4, x.via4, y.has_via4, y.via4, 4);
+	via(w, where, x.has_via6, x.via6, y.has_via6, y.via6, 6);
+	if (b->path == BWL_PATH_CLEAR)
+		return;
+	/* from clear, too: whoever is there can read it from now on */
+	same(w, where, "ipsec remote", x.remote, y.remote);
+	same(w, where, "ipsec id", *x.remote ? widen_id(a) : "", widen_id(b));
+	if (a->path != BWL_PATH_CLEAR && *ppk(w->from, a))
+		same(w, where, "ipsec ppk", ppk(w->from, a), ppk(w->to, b));
 }
 
 static bool may_use(const struct bwl_policy *pol, const struct bwl_pol_peer *p, const char *port)

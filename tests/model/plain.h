@@ -28,6 +28,14 @@ struct xdp_md;
 int bwl_tc_host(struct __sk_buff *skb);
 int bwl_xdp_host(struct xdp_md *xdp);
 
+/* Where the last packet that was passed to a next hop went. */
+struct plain_sent {
+	uint32_t ifindex;
+	uint8_t family; /* AF_* */
+	uint8_t via[16];
+};
+extern struct plain_sent plain_sent;
+
 struct bwl_schema;
 /* All maps new and empty. */
 void plain_new(const struct bwl_schema *s);

@@ -34,3 +34,15 @@ long plain_load(const struct __sk_buff *skb, __u32 off, void *to, __u32 len)
 	__builtin_memcpy(to, (const char *)(long)skb->data + off, len);
 	return 0;
 }
+
+struct plain_sent plain_sent;
+
+long plain_redirect(__u32 ifindex, const struct bpf_redir_neigh *to)
+{
+	plain_sent = (struct plain_sent){ .ifindex = ifindex };
+	if (to) {
+		plain_sent.family = (uint8_t)to->nh_family;
+		__builtin_memcpy(plain_sent.via, to->ipv6_nh, sizeof(plain_sent.via));
+	}
+	return TC_ACT_REDIRECT;
+}

@@ -36,6 +36,10 @@ policy 6mbit >"$LAB_TMP/six.yaml"
 policy 5mbit "$D3" >"$LAB_TMP/more.yaml"
 sed 's/program: revoke/program: log/' "$LAB_TMP/five.yaml" >"$LAB_TMP/tame.yaml"
 { cat "$LAB_TMP/five.yaml"; echo 'min_charge: 32'; } >"$LAB_TMP/charge.yaml"
+# A peer without a grant: what it does to others.
+shut() { printf '  - { name: shut, addresses: [10.104.0.0/24], %s }\n' "$1"; }
+policy 5mbit "$(shut "path: clear, via: $LAB_VIA4, next_hop_mac: 02:66:66:66:66:66")" >"$LAB_TMP/hop.yaml"
+policy 5mbit "$(shut 'ipsec: { remote: 203.0.113.7 }')" >"$LAB_TMP/ike.yaml"
 
 # The state before each row: the policy of five.yaml, nothing closed, nothing lowered. Not made by a tool:
 # the memory is hidden meanwhile, and the maps are new.
@@ -73,6 +77,8 @@ rows=(
 	'policy apply of one peer more|none|policy apply FILE/more.yaml --yes|whose it is: nobody.s -> peer d3'
 	'policy apply of tamper actions that do less|none|policy apply FILE/tame.yaml --yes|tamper: program: revoke -> log'
 	'policy apply of a lower min_charge|none|policy apply FILE/charge.yaml --yes|min_charge: 64 -> 32'
+	"policy apply of a closed peer that has the others' next hop|none|policy apply FILE/hop.yaml --yes|next hop $LAB_VIA4 at p0: next_hop_mac: asked for -> 02:66:66:66:66:66"
+	'policy apply of a closed peer whose DPU may speak|none|policy apply FILE/ike.yaml --yes|DPU 203.0.113.7: IKE from there: not heard -> shut'
 	'policy apply --confirm of what is tighter, for it returns,|none|policy apply FILE/four.yaml --yes --confirm 60s|it would return by itself to a wider policy: peer d1'
 	'policy apply --confirm of what is in force, which all else waits for,|none|policy apply FILE/five.yaml --yes --confirm 60s|would have to wait until the trial ends'
 	'policy apply --fresh-volume|none|policy apply FILE/four.yaml --yes --fresh-volume|fresh_volume'

@@ -28,8 +28,8 @@ long plain_load(const struct __sk_buff *skb, __u32 off, void *to, __u32 len);
 #define bpf_skb_load_bytes(skb, off, to, len) plain_load(skb, off, to, len)
 #define bpf_get_smp_processor_id() 0U
 #define bpf_redirect(ifindex, flags) ((void)(ifindex), (long)TC_ACT_REDIRECT)
-#define bpf_redirect_neigh(ifindex, params, len, flags)                                            \
-	((void)(ifindex), (void)(params), (long)TC_ACT_REDIRECT)
+long plain_redirect(__u32 ifindex, const struct bpf_redir_neigh *to);
+#define bpf_redirect_neigh(ifindex, params, len, flags) plain_redirect(ifindex, params)
 #define bpf_skb_ecn_set_ce(skb) ((void)(skb), 0L)
 #define bpf_xdp_get_buff_len(xdp) ((__u64)((xdp)->data_end - (xdp)->data))
 /* Nobody reads the ring, and it is full. */

@@ -26,7 +26,8 @@ static inline struct bwl_policy *clone(const struct bwl_policy *p)
 					   p->ports[i].nsources * sizeof(struct bwl_pfx));
 	q->zones = copy(p->zones, p->nzones * sizeof(*p->zones));
 	q->peers = malloc(64 * sizeof(*p->peers)); /* room for more */
-	memcpy(q->peers, p->peers, p->npeers * sizeof(*p->peers));
+	for (size_t i = 0; i < p->npeers; i++)
+		q->peers[i] = p->peers[i];
 	for (size_t i = 0; i < p->npeers; i++) {
 		struct bwl_pol_peer *x = &q->peers[i];
 

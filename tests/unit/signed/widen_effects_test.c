@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What an item does to others widens, too, and so does what had no value before. Each row is a
+ * change by one policy, and its first widening; NULL: there is none.
+ */
+#include "widen_rig.h"
+
+#define NODE "version: 1\nnode: t\nuplinks: [p0]\n"
+#define PORTS "host_ports: [{ dev: h0, sources: [10.0.7.0/24] }]\n"
+#define PLAIN NODE PORTS "heartbeat: 60s\n"
+#define PEER(name, n, more) "  - { name: " name ", addresses: [10.1.0." #n "/32], " more " }\n"
+#define VIA "path: clear, via: 192.0.2.1"
+#define OPEN ", grant: { rate: 1mbit }"
+#define MAC(n) ", next_hop_mac: 02:00:5e:00:00:0" #n
+#define FAR(n) "ipsec: { remote: 203.0.113." #n " }"
+#define PEERS "peers:\n"
+
+struct row {
+	const char *from, *to, *words;
+};
+
+static struct bwl_policy *of(const char *text)
+{
+	struct bwl_policy *p = read_text(text), *q = clone(p);
+
+	bwl_policy_free(p);
+	return q;
+}
+
+static void each(const struct row *row, size_t n)
+{
+	char text[BWL_WIDENING_TEXT];
+
+	for (size_t i = 0; i < n; i++) {
+		struct bwl_policy *a = of(row[i].from), *b = of(row[i].to);
+		struct bwl_holding x = bwl_holding_of(a), y = bwl_holding_of(b);
+		struct bwl_widened w;
+
+		if (bwl_widens(&x, &y, &w))
+			bwl_widening_text(w.item, text);
+		else
+			strcpy(text, "nothing");
+		if (strcmp(text, row[i].words ? row[i].words : "nothing"))
+			fail_msg("row %zu: %s", i, text);
+		bwl_widened_free(&w);
+		assert_false(widens(a, a));
+		bwl_policy_free(a);
+		bwl_policy_free(b);
+	}
+}
+
+/* A thief's MAC for the next hop of an open peer, by a peer that has no grant. */
+static void a_closed_peer_moves_nobodys_next_hop(void **state)
+{
+	static const struct row row[] = {
+		{ PLAIN PEERS PEER("open", 2, VIA OPEN),
+		  PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, VIA MAC(6)),
+		  "next hop 192.0.2.1 at p0: next_hop_mac: asked for -> 02:00:5e:00:00:06" },
+		/* the same without another peer at that next hop: an SA may lead there */
+		{ PLAIN PEERS PEER("open", 2, FAR(1) OPEN),
+		  PLAIN PEERS PEER("open", 2, FAR(1) OPEN) PEER("shut", 3, VIA MAC(6)),
+		  "next hop 192.0.2.1 at p0: next_hop_mac: asked for -> 02:00:5e:00:00:06" },
+		{ PLAIN PEERS PEER("open", 2, VIA MAC(1) OPEN) PEER("shut", 3, FAR(1)),
+		  PLAIN PEERS PEER("open", 2, VIA MAC(1) OPEN) PEER("shut", 3, FAR(1) MAC(6)),
+		  "next hop 203.0.113.1 at p0: next_hop_mac: asked for -> 02:00:5e:00:00:06" },
+		/* what was fixed by a closed peer is asked for again */
+		{ PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, VIA MAC(6)),
+		  PLAIN PEERS PEER("open", 2, VIA OPEN),
+		  "next hop 192.0.2.1 at p0: next_hop_mac: 02:00:5e:00:00:06 -> asked for" },
+		{ PLAIN PEERS PEER("open", 2, FAR(1) OPEN) PEER("shut", 3, FAR(2) MAC(6)),
+		  PLAIN PEERS PEER("open", 2, FAR(1) OPEN) PEER("shut", 3, FAR(2)),
+		  "next hop 203.0.113.2 at p0: next_hop_mac: 02:00:5e:00:00:06 -> asked for" },
+		/* controls: nothing of it is another's */
+		{ PLAIN PEERS PEER("open", 2, VIA MAC(6) OPEN) PEER("shut", 3, VIA MAC(6)),
+		  PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, VIA MAC(6)), NULL },
+		{ PLAIN PEERS PEER("open", 2, VIA MAC(6) OPEN),
+		  PLAIN PEERS PEER("open", 2, VIA MAC(6) OPEN) PEER("shut", 3, VIA MAC(6)), NULL },
+		{ PLAIN PEERS PEER("open", 2, VIA OPEN)
+			  PEER("shut", 3, "path: clear, via: 192.0.2.9" MAC(6)),
+		  PLAIN PEERS PEER("open", 2, VIA OPEN), NULL },
+		{ PLAIN PEERS PEER("open", 2, VIA OPEN),
+		  PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, VIA), NULL },
+	};
+
+	(void)state;
+	each(row, N(row));
+}
+
+static void a_closed_peer_lets_nobody_speak_to_this_dpu(void **state)
+{
+	static const struct row row[] = {
+		{ PLAIN PEERS PEER("open", 2, VIA OPEN),
+		  PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, FAR(3)),
+		  "DPU 203.0.113.3: IKE from there: not heard -> shut" },
+		{ PLAIN PEERS PEER("shut", 3, FAR(3)),
+		  PLAIN PEERS PEER("shut", 3, "ipsec: { remote: 203.0.113.3, id: thief }"),
+		  "DPU 203.0.113.3: IKE from there: as another identity -> thief" },
+		{ PLAIN PEERS PEER("shut", 3, FAR(3)), PLAIN PEERS PEER("shut", 3, VIA), NULL },
+		{ PLAIN PEERS PEER("shut", 3, FAR(3) OPEN), PLAIN PEERS PEER("shut", 3, FAR(3)),
+		  NULL },
+	};
+
+	(void)state;
+	each(row, N(row));
+}
+
+static void what_had_no_value_before_is_compared(void **state)
+{
+	static const struct row row[] = {
+		{ PLAIN PEERS PEER("open", 2, VIA OPEN), PLAIN PEERS PEER("open", 2, FAR(9) OPEN),
+		  "peer open: ipsec remote: none -> 203.0.113.9" },
+		{ PLAIN "ipsec: { start: trap }\n", PLAIN "ipsec: { start: start }\n",
+		  "ipsec: start: trap -> start" },
+		{ PLAIN "ipsec: { start: start }\n", PLAIN "ipsec: { start: trap }\n", NULL },
+		{ PLAIN "ipsec: { dpd: 10s }\n", PLAIN "ipsec: { dpd: 11s }\n",
+		  "ipsec: dpd: 10s -> 11s" },
+		{ PLAIN "ipsec: { dpd: 10s }\n", PLAIN "ipsec: { dpd: 9s }\n", NULL },
+		/* fewer bytes wait, but for longer */
+		{ PLAIN "horizon: 10ms\n" PEERS PEER("open", 2,
+						     VIA ", grant: { rate: 8mbit, mode: shape }"),
+		  PLAIN "horizon: 20ms\n" PEERS PEER("open", 2,
+						     VIA ", grant: { rate: 2mbit, mode: shape }"),
+		  "peer open, grant: horizon: 10ms -> 20ms" },
+		{ PLAIN "horizon: 20ms\n" PEERS PEER("open", 2,
+						     VIA ", grant: { rate: 8mbit, mode: shape }"),
+		  PLAIN "horizon: 10ms\n" PEERS PEER("open", 2,
+						     VIA ", grant: { rate: 8mbit, mode: shape }"),
+		  NULL },
+		{ PLAIN PEERS PEER("open", 2, VIA ", grant: { rate: 8mbit, mode: shape }"),
+		  PLAIN PEERS PEER("open", 2,
+				   VIA ", grant: { rate: 2mbit, burst: 16kb, mode: shape }"),
+		  NULL },
+	};
+
+	(void)state;
+	each(row, N(row));
+}
+
+/* Without a heartbeat nothing can be clamped: it is a revocation, which a heartbeat softens. */
+static void a_clamp_that_was_a_revocation_stays_one(void **state)
+{
+#define NEVER NODE PORTS "heartbeat: none\ntamper: { carrier: clamp }\n"
+	static const struct row row[] = {
+		{ NEVER, PLAIN "tamper: { carrier: clamp }\n", "tamper: carrier: revoke -> clamp" },
+		{ NEVER, PLAIN "tamper: { carrier: revoke }\n", NULL },
+	};
+
+	(void)state;
+	each(row, N(row));
+}
+
+/*
+ * The host itself fires the clamp, by dropping its link. But a floor passes nothing that the grant
+ * has no room for (prog.grant_test), so when it holds is one person's to change; not what it is.
+ */
+static void a_floor_that_holds_sooner_opens_nothing(void **state)
+{
+#define FAST                                                                                       \
+	", grant: { rate: 1mbit, burst: 10kb, volume: 1mb }, floor: { rate: 100kbit, burst: 20kb }"
+#define NEW ", grant: { rate: 1mbit, burst: 10kb, volume: 1mb }"
+#define BEAT(t) NODE PORTS "heartbeat: " t "\n"
+#define SIGN(act) PLAIN "tamper: { carrier: " act " }\n"
+	static const struct row row[] = {
+		{ SIGN("log") PEERS PEER("open", 2, VIA FAST),
+		  SIGN("clamp") PEERS PEER("open", 2, VIA FAST), NULL },
+		{ BEAT("60s") PEERS PEER("open", 2, VIA FAST),
+		  BEAT("50s") PEERS PEER("open", 2, VIA FAST), NULL },
+		{ BEAT("60s") PEERS PEER("open", 2, VIA FAST),
+		  BEAT("60s") "lease: 3d\n" PEERS PEER("open", 2, VIA FAST), NULL },
+		{ BEAT("60s") PEERS PEER("open", 2, VIA NEW),
+		  BEAT("60s") PEERS PEER("open", 2, VIA FAST),
+		  "peer open, floor: floor: none -> there is one" },
+	};
+
+	(void)state;
+	each(row, N(row));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_closed_peer_moves_nobodys_next_hop),
+		cmocka_unit_test(a_closed_peer_lets_nobody_speak_to_this_dpu),
+		cmocka_unit_test(what_had_no_value_before_is_compared),
+		cmocka_unit_test(a_clamp_that_was_a_revocation_stays_one),
+		cmocka_unit_test(a_floor_that_holds_sooner_opens_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
