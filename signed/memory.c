@@ -9,6 +9,13 @@
 
 /* the largest step of an epoch, so that nobody can use up all of them */
 #define EPOCHS_AHEAD 1024
+/*
+ * The same for a name's versions. They may be seconds, or twice these (fleet/controller/lead*.c),
+ * and a tray may have been off for years: 68 of them. What closes is not bound: it is never
+ * refused for its number, and uses up nothing, because each content has its own.
+ */
+#define VERSIONS_AHEAD (1ULL << 32)
+#define VERSION_FIRST_MOST (1ULL << 62)
 
 const struct bwl_root *bwl_memory_root(const struct bwl_memory *m)
 {
@@ -148,6 +155,19 @@ static int judge_epoch(const struct bwl_memory *m, const struct bwl_signed *d, s
 	return refuse(e, ERANGE, "signed-malformed");
 }
 
+static int judge_version(const struct bwl_memory_item *was, const struct bwl_signed *d,
+			 struct bwl_err *e)
+{
+	uint64_t most = was ? was->version + VERSIONS_AHEAD : VERSION_FIRST_MOST;
+
+	if (bwl_closes(d->type) || d->terms.version <= most)
+		return 0;
+	bwl_fail(e, ERANGE, "the %s %s is version %llu: must be at most %llu here",
+		 bwl_signed_word(d->type), d->terms.name, (unsigned long long)d->terms.version,
+		 (unsigned long long)most);
+	return refuse(e, ERANGE, "signed-malformed");
+}
+
 bool bwl_memory_is_revoked(const struct bwl_memory *m, const uint8_t digest[32])
 {
 	for (size_t i = 0; i < m->nrevoked; i++)
@@ -162,6 +182,8 @@ int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, str
 	const char *word = bwl_signed_word(d->type);
 	int r = judge_epoch(m, d, e);
 
+	if (!r)
+		r = judge_version(was, d, e);
 	if (r)
 		return r;
 	if (d->type == BWL_SIGNED_TIMESTAMP && strcmp(d->terms.name, "time") != 0) {

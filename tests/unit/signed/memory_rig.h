@@ -86,7 +86,7 @@ static inline const char *give(struct bwl_memory *m, enum bwl_signed_type type, 
 	return r < 0 ? e.id : r ? "known" : NULL;
 }
 
-static inline json_t *policy(const char *name, unsigned epoch, unsigned version, const char *text)
+static inline json_t *policy(const char *name, unsigned epoch, uint64_t version, const char *text)
 {
 	json_t *o = rig_terms(name, epoch, version, NOW - 60, NOW + DAY);
 
@@ -95,7 +95,7 @@ static inline json_t *policy(const char *name, unsigned epoch, unsigned version,
 }
 
 static inline const char *give_policy(struct bwl_memory *m, const char *name, unsigned epoch,
-				      unsigned version, const char *text)
+				      uint64_t version, const char *text)
 {
 	return give(m, BWL_SIGNED_POLICY, policy(name, epoch, version, text), PEOPLE);
 }

@@ -22,6 +22,24 @@ static void versions_only_rise_over_restarts_too(void **state)
 	assert_string_equal(give_policy(m, "base", 1, 5, "a"), "signed-old");
 }
 
+/* One person's policy that widens nothing must not be the last of its name. */
+static void nobody_uses_up_a_name(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	const uint64_t step = 1ULL << 32, first = 1ULL << 62;
+
+	(void)state;
+	assert_string_equal(give_policy(m, "new", 1, first + 1, "a"), "signed-malformed");
+	assert_null(give_policy(m, "new", 1, first, "a"));
+	assert_null(give_policy(m, "new", 1, first + step, "b"));
+	assert_null(give_policy(m, "base", 1, 5, "a"));
+	assert_string_equal(give_policy(m, "base", 1, INT64_MAX, "b"), "signed-malformed");
+	assert_string_equal(give_policy(m, "base", 1, 6 + step, "b"), "signed-malformed");
+	assert_string_equal(give_policy(m, "base", 2, 6 + step, "b"), "signed-malformed");
+	assert_null(give_policy(m, "base", 1, 5 + step, "b"));
+	assert_null(give_policy(m, "base", 1, 6 + step, "c"));
+}
+
 /* Any changed byte, and any truncation, is damage. */
 static void a_memory_that_was_changed_is_not_believed(void **state)
 {
@@ -144,6 +162,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(versions_only_rise_over_restarts_too),
+		cmocka_unit_test(nobody_uses_up_a_name),
 		cmocka_unit_test(a_memory_that_was_changed_is_not_believed),
 		cmocka_unit_test(what_holds_and_what_is_due_are_kept_over_restarts),
 		cmocka_unit_test(what_cannot_be_looked_at_counts_as_enrolled),

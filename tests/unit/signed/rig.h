@@ -50,13 +50,13 @@ static const char *rig_id(unsigned who)
 }
 
 /* The terms that every document has. */
-static json_t *rig_terms(const char *name, unsigned epoch, unsigned version, int64_t issued_s,
+static json_t *rig_terms(const char *name, unsigned epoch, uint64_t version, int64_t issued_s,
 			 int64_t not_after_s)
 {
 	char from[BWL_TIME_BUF], to[BWL_TIME_BUF];
 
-	return json_pack("{s:s, s:i, s:i, s:s, s:s}", "name", name, "epoch", epoch, "version",
-			 version, "issued_at", bwl_utc(issued_s, -1, from), "not_after",
+	return json_pack("{s:s, s:i, s:I, s:s, s:s}", "name", name, "epoch", epoch, "version",
+			 (json_int_t)version, "issued_at", bwl_utc(issued_s, -1, from), "not_after",
 			 bwl_utc(not_after_s, -1, to));
 }
 
