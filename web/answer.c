@@ -20,6 +20,7 @@ struct request {
 	bool waits;          /* it is in w->waiting and its connection is suspended: always both */
 	struct request *next;
 	bool openmetrics, gone; /* gone: the client hung up */
+	bool displaced;         /* from a place that the document had among those waited for */
 	uint64_t since_ns;      /* when it began to wait */
 };
 
@@ -107,6 +108,36 @@ static enum MHD_Result give_entry(struct web *w, struct request *q, struct entry
 	return MHD_YES;
 }
 
+static void wake(struct request **at)
+{
+	struct request *q = *at;
+
+	*at = q->next;
+	q->waits = false;
+	MHD_resume_connection(q->conn);
+}
+
+/*
+ * Gives up a question of the client that has most, and refuses the requests that wait for it.
+ * false: none can be.
+ */
+static bool displace(struct web *w)
+{
+	const struct entry *e = cache_crowds(&w->cache);
+	struct request **at = &w->waiting, *q;
+
+	while (e && (q = *at)) {
+		if (q->entry != e) {
+			at = &q->next;
+			continue;
+		}
+		q->displaced = true;
+		cache_give_back(&q->entry);
+		wake(at);
+	}
+	return e;
+}
+
 void answer_wake(struct web *w, uint64_t now_ns)
 {
 	struct request **at = &w->waiting, *q;
@@ -118,9 +149,7 @@ void answer_wake(struct web *w, uint64_t now_ns)
 			at = &q->next;
 			continue;
 		}
-		*at = q->next;
-		q->waits = false;
-		MHD_resume_connection(q->conn);
+		wake(at);
 	}
 }
 
@@ -130,6 +159,10 @@ static enum MHD_Result document(struct web *w, struct request *q, const char *na
 	unsigned status = 0;
 	struct entry *x = reply_entry(w, q->conn, name, true, &e, &status);
 
+	if (!x && status == MHD_HTTP_SERVICE_UNAVAILABLE && displace(w)) {
+		e = (struct bwl_err){ 0 };
+		x = reply_entry(w, q->conn, name, true, &e, &status);
+	}
 	return x ? give_entry(w, q, x) : reply_refuse(w, q->conn, status, &e);
 }
 
@@ -222,13 +255,20 @@ static enum MHD_Result route(struct web *w, struct request *q, const char *path)
 }
 
 enum MHD_Result answer_ask(struct web *w, struct MHD_Connection *conn, const char *path,
-			   const char *method, bool has_body, void **ctx)
+			   const char *method, const char *version, bool has_body, void **ctx)
 {
 	bool is_get = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
 	const char *host = header(conn, MHD_HTTP_HEADER_HOST);
+	const struct guest *g = reply_guest(conn);
 	struct request *q = *ctx;
+	struct bwl_err e = { 0 };
+	const char *wrong = q || !g ? NULL : bwl_strict_head(&g->strict, conn, method, version);
 	enum MHD_Result r;
 
+	if (wrong) {
+		bwl_fail(&e, EINVAL, "%s", wrong);
+		return reply_hang_up(w, conn, MHD_HTTP_BAD_REQUEST, &e);
+	}
 	has_body |= header(conn, MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
 		    header(conn, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
@@ -244,6 +284,13 @@ enum MHD_Result answer_ask(struct web *w, struct MHD_Connection *conn, const cha
 	}
 	if (q && q->gone)
 		return MHD_NO;
+	if (q && q->displaced) {
+		bwl_fail(&e, EBUSY,
+			 "%u different questions wait, and this one's client has most of them",
+			 CACHE_QUERIES);
+		bwl_hint(&e, "ask them one after the other");
+		return reply_refuse(w, conn, MHD_HTTP_SERVICE_UNAVAILABLE, &e);
+	}
 	if (!is_get)
 		return refuse(w, conn, MHD_HTTP_METHOD_NOT_ALLOWED, EPERM,
 			      "only GET and HEAD are allowed: nothing can be changed here");

@@ -61,7 +61,7 @@ static struct entry *oldest(struct cache *c, const struct entry *but, bool queri
 
 struct entry *cache_entry(struct cache *c, const struct web_documents *d,
 			  const struct asking_document *document, const char *question,
-			  uint64_t now_ns)
+			  const struct bwl_client *client, uint64_t now_ns)
 {
 	struct entry *e = NULL;
 	unsigned queries = 0;
@@ -86,7 +86,19 @@ struct entry *cache_entry(struct cache *c, const struct web_documents *d,
 	e->document = document;
 	e->how = &d->how[document - d->asking];
 	e->used_ns = now_ns;
+	e->place = (struct bwl_place){ .client = *client, .since_ns = now_ns };
 	return e;
+}
+
+struct entry *cache_crowds(struct cache *c)
+{
+	for (unsigned i = 0; i < CACHE_ENTRIES; i++) {
+		struct entry *e = &c->entry[i];
+
+		e->place.of = has_query(e) && e->holders && !e->asked ? BWL_PLACE_KNOWN
+								      : BWL_PLACE_FREE;
+	}
+	return bwl_place_to_go(c->entry, sizeof(*c->entry), CACHE_ENTRIES, BWL_PLACE_KNOWN);
 }
 
 struct entry *cache_hold(struct entry *e)
@@ -109,6 +121,34 @@ bool cache_is_fresh(const struct entry *e, uint64_t now_ns)
 	return e->text && now_ns - e->made_ns < most_ns;
 }
 
+/* Its place in turns; if it has none, the one that was used least recently. */
+static struct cache_turn *turn_of(struct cache *c, const struct bwl_client *client)
+{
+	struct cache_turn *t = c->turns;
+
+	for (unsigned i = 0; i < CACHE_ENTRIES; i++) {
+		if (c->turns[i].turn && bwl_client_is(&c->turns[i].client, client))
+			return &c->turns[i];
+		if (c->turns[i].turn < t->turn)
+			t = &c->turns[i];
+	}
+	return t;
+}
+
+static uint64_t last_turn(struct cache *c, const struct entry *e)
+{
+	const struct cache_turn *t = turn_of(c, &e->place.client);
+
+	return bwl_client_is(&t->client, &e->place.client) ? t->turn : 0;
+}
+
+static bool comes_before(struct cache *c, const struct entry *a, const struct entry *b)
+{
+	uint64_t of_a = last_turn(c, a), of_b = last_turn(c, b);
+
+	return of_a != of_b ? of_a < of_b : a->wanted_ns < b->wanted_ns;
+}
+
 struct entry *cache_next(struct cache *c, unsigned asker)
 {
 	struct entry *x = NULL;
@@ -117,9 +157,12 @@ struct entry *cache_next(struct cache *c, unsigned asker)
 		struct entry *e = &c->entry[i];
 
 		if (e->wanted_ns && !e->asked && e->how->asker == asker &&
-		    (!x || e->wanted_ns < x->wanted_ns))
+		    (!x || comes_before(c, e, x)))
 			x = e;
 	}
+	if (x)
+		*turn_of(c, &x->place.client) = (struct cache_turn){ .client = x->place.client,
+								     .turn = ++c->turn };
 	return x;
 }
 

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include "documents.h"
+#include "fleet/http/places.h"
 
 #define CACHE_ENTRIES 64
 #define CACHE_QUERIES 40        /* with a query; so a question without one always finds room */
@@ -28,6 +29,7 @@ struct text *text_share(struct text *t);
 void text_drop(struct text *t); /* NULL-safe */
 
 struct entry {
+	struct bwl_place place;         /* whose question it is; for cache_crowds() */
 	char question[ASKING_QUESTION]; /* empty: free */
 	const struct asking_document *document;
 	const struct web_document *how;
@@ -43,22 +45,39 @@ struct entry {
 	unsigned holders;
 };
 
-struct cache {
-	struct entry entry[CACHE_ENTRIES];
-	uint64_t version;
+/* When a client's question was made last. */
+struct cache_turn {
+	struct bwl_client client;
+	uint64_t turn; /* 0: free */
 };
 
-/* The entry for a question, created if missing. NULL: all are in use. */
+struct cache {
+	struct entry entry[CACHE_ENTRIES];
+	uint64_t version, turn;
+	struct cache_turn turns[CACHE_ENTRIES];
+};
+
+/*
+ * The entry for a question, created if missing: then it is that client's. NULL: all are in use.
+ */
 struct entry *cache_entry(struct cache *c, const struct web_documents *d,
 			  const struct asking_document *document, const char *question,
-			  uint64_t now_ns);
+			  const struct bwl_client *client, uint64_t now_ns);
+/*
+ * Of the questions with a query that are waited for and not being made: the oldest of the client
+ * that has most. If nobody waits for it any more, there is room for another. NULL: there is none.
+ */
+struct entry *cache_crowds(struct cache *c);
 struct entry *cache_hold(struct entry *e);
 /*
  * The caller stops holding it; a document without waiting clients is then not requested. NULL-safe.
  */
 void cache_give_back(struct entry **e);
 bool cache_is_fresh(const struct entry *e, uint64_t now_ns);
-/* The entry that has waited longest for that asker; NULL: none. */
+/*
+ * The entry that is made next by that asker: clients take turns, and of each the one that has
+ * waited longest comes first. NULL: none.
+ */
 struct entry *cache_next(struct cache *c, unsigned asker);
 /* A reference to its text as OpenMetrics, which is made once. */
 struct text *cache_openmetrics(struct entry *e);

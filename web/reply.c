@@ -16,6 +16,14 @@ struct guest *reply_guest(struct MHD_Connection *conn)
 	return i ? i->socket_context : NULL;
 }
 
+const struct bwl_client *reply_client(struct MHD_Connection *conn)
+{
+	static const struct bwl_client nobody;
+	const struct guest *g = reply_guest(conn);
+
+	return g ? &g->place.client : &nobody;
+}
+
 bool reply_has_gone(struct MHD_Connection *conn)
 {
 	const struct guest *g = reply_guest(conn);
@@ -55,8 +63,8 @@ enum MHD_Result reply_send(struct web *w, struct MHD_Connection *conn, unsigned 
 	return done;
 }
 
-enum MHD_Result reply_refuse(struct web *w, struct MHD_Connection *conn, unsigned status,
-			     const struct bwl_err *e)
+static enum MHD_Result refuse(struct web *w, struct MHD_Connection *conn, unsigned status,
+			      const struct bwl_err *e, bool ends)
 {
 	json_t *o = bwl_doc_err(e, "bwlimit-web");
 	char *text = bwl_must(json_dumps(o, JSON_COMPACT));
@@ -67,12 +75,26 @@ enum MHD_Result reply_refuse(struct web *w, struct MHD_Connection *conn, unsigne
 	if (r) {
 		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, JSON_TYPE);
 		MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+		if (ends)
+			MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 		if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 			MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 		if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
 			MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "5");
 	}
 	return reply_send(w, conn, status, r);
+}
+
+enum MHD_Result reply_refuse(struct web *w, struct MHD_Connection *conn, unsigned status,
+			     const struct bwl_err *e)
+{
+	return refuse(w, conn, status, e, false);
+}
+
+enum MHD_Result reply_hang_up(struct web *w, struct MHD_Connection *conn, unsigned status,
+			      const struct bwl_err *e)
+{
+	return refuse(w, conn, status, e, true);
 }
 
 static const char *query(const void *conn, const char *key)
@@ -101,7 +123,7 @@ struct entry *reply_entry(struct web *w, struct MHD_Connection *conn, const char
 		*ret_status = MHD_HTTP_BAD_REQUEST;
 		return NULL;
 	}
-	x = cache_entry(&w->cache, docs, d, question, bwl_now_ns());
+	x = cache_entry(&w->cache, docs, d, question, reply_client(conn), bwl_now_ns());
 	if (!x) {
 		*ret_status = MHD_HTTP_SERVICE_UNAVAILABLE;
 		bwl_fail(e, EBUSY, "too many different questions at once");

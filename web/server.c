@@ -51,9 +51,19 @@ static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_size, void **ctx)
 {
-	(void)version;
 	(void)upload;
-	return answer_ask(arg, conn, url, method, *upload_size, ctx);
+	return answer_ask(arg, conn, url, method, version, *upload_size, ctx);
+}
+
+/* libmicrohttpd is about to decode it. */
+static void *on_target(void *arg, const char *target, struct MHD_Connection *conn)
+{
+	struct guest *g = reply_guest(conn);
+
+	(void)arg;
+	if (g)
+		bwl_strict_note(&g->strict, target);
+	return NULL;
 }
 
 static void be_silent(void *arg, const char *fmt, va_list ap)
@@ -77,7 +87,8 @@ static struct MHD_Daemon *start(struct web *w)
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)GUESTS_ROOM,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)GUESTS_IDLE_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		BWL_STRICT_OPTION, 1,
+		MHD_OPTION_URI_LOG_CALLBACK, on_target, w,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
 		MHD_OPTION_NOTIFY_COMPLETED, on_end, w,
 		/* what follows is for TLS; an array of options cannot hold the callback */

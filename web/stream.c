@@ -147,8 +147,8 @@ static void end(void *arg)
 	struct stream *s = arg;
 
 	for (unsigned i = 0; i < WEB_STREAMS; i++)
-		if (s->web->stream[i] == s)
-			s->web->stream[i] = NULL;
+		if (s->web->stream[i].stream == s)
+			s->web->stream[i] = (struct stream_place){ .stream = NULL };
 	for (unsigned i = 0; i < s->n; i++)
 		cache_give_back(&s->subscription[i].entry);
 	text_drop(s->text);
@@ -182,12 +182,27 @@ static bool subscribe(void *arg, const char *name)
 	return true;
 }
 
-static struct stream **free_place(struct web *w)
+/* In the next run. */
+static void end_soon(struct stream *s)
 {
+	s->gone = true;
+	if (s->waits)
+		MHD_resume_connection(s->conn);
+	s->waits = false;
+}
+
+/* A free place; if there is none, that of the client's oldest that has most. */
+static struct stream_place *place_for(struct web *w)
+{
+	struct stream_place *p;
+
 	for (unsigned i = 0; i < WEB_STREAMS; i++)
-		if (!w->stream[i])
+		if (!w->stream[i].stream)
 			return &w->stream[i];
-	return NULL;
+	p = bwl_place_to_go(w->stream, sizeof(*p), WEB_STREAMS, BWL_PLACE_KNOWN);
+	guests_shut(reply_guest(p->stream->conn));
+	end_soon(p->stream);
+	return p;
 }
 
 static enum MHD_Result refuse(struct web *w, struct stream *s, unsigned status,
@@ -203,7 +218,7 @@ enum MHD_Result stream_open(struct web *w, struct MHD_Connection *conn)
 {
 	const char *list = MHD_lookup_connection_value(conn, MHD_GET_ARGUMENT_KIND, "documents"),
 		   *every = MHD_lookup_connection_value(conn, MHD_GET_ARGUMENT_KIND, "every");
-	struct stream *s = bwl_must(calloc(1, sizeof(*s))), **place = free_place(w);
+	struct stream *s = bwl_must(calloc(1, sizeof(*s)));
 	struct bwl_err e = { 0 };
 	struct subscribing a = { s, &e, MHD_HTTP_BAD_REQUEST };
 	struct MHD_Response *r;
@@ -212,10 +227,6 @@ enum MHD_Result stream_open(struct web *w, struct MHD_Connection *conn)
 	s->every_ns = head_every_ns(every ? every : "1s");
 	if (w->stops) {
 		bwl_fail(&e, ESHUTDOWN, "bwlimit-web is being stopped");
-		return refuse(w, s, MHD_HTTP_SERVICE_UNAVAILABLE, &e);
-	}
-	if (!place) {
-		bwl_fail(&e, EBUSY, "there are %u streams already", WEB_STREAMS);
 		return refuse(w, s, MHD_HTTP_SERVICE_UNAVAILABLE, &e);
 	}
 	if (!s->every_ns) {
@@ -232,7 +243,10 @@ enum MHD_Result stream_open(struct web *w, struct MHD_Connection *conn)
 		end(s);
 		return MHD_NO;
 	}
-	*place = s;
+	*place_for(w) = (struct stream_place){
+		.place = { BWL_PLACE_KNOWN, .client = *reply_client(conn), .since_ns = s->said_ns },
+		.stream = s
+	};
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	return reply_send(w, conn, MHD_HTTP_OK, r);
@@ -252,7 +266,7 @@ static void want(const struct stream *s, struct entry *e, uint64_t now_ns)
 void stream_step(struct web *w, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < WEB_STREAMS; i++) {
-		struct stream *s = w->stream[i];
+		struct stream *s = w->stream[i].stream;
 
 		if (!s)
 			continue;
@@ -268,14 +282,7 @@ void stream_step(struct web *w, uint64_t now_ns)
 
 void stream_stop(struct web *w)
 {
-	for (unsigned i = 0; i < WEB_STREAMS; i++) {
-		struct stream *s = w->stream[i];
-
-		if (!s)
-			continue;
-		s->gone = true;
-		if (s->waits)
-			MHD_resume_connection(s->conn);
-		s->waits = false;
-	}
+	for (unsigned i = 0; i < WEB_STREAMS; i++)
+		if (w->stream[i].stream)
+			end_soon(w->stream[i].stream);
 }

@@ -4,6 +4,7 @@
 #include <gnutls/gnutls.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "bwl/clock.h"
 #include "certificate.h"
 #include "keeper.h"
 #include "options.h"
@@ -36,7 +37,7 @@ static int verify(gnutls_session_t session)
 
 	if (!x || judge(w, x))
 		return GNUTLS_E_CERTIFICATE_ERROR;
-	x->who.known = true;
+	guests_known(&w->guests, x, bwl_now_ns());
 	return 0;
 }
 

@@ -28,6 +28,10 @@ struct web_conf {
 
 struct request; /* of answer.c */
 struct stream;  /* of stream.c */
+struct stream_place {
+	struct bwl_place place;
+	struct stream *stream; /* NULL: none */
+};
 
 struct web {
 	const struct web_conf *conf;
@@ -42,7 +46,7 @@ struct web {
 	struct guests guests;
 	struct request *waiting; /* requests that wait for a document */
 	bool stops;              /* no request may wait any more */
-	struct stream *stream[WEB_STREAMS];
+	struct stream_place stream[WEB_STREAMS];
 };
 
 /* server.c */
@@ -64,6 +68,7 @@ void tls_step(struct web *w);
 
 /* reply.c: what answers and streams share */
 struct guest *reply_guest(struct MHD_Connection *conn);
+const struct bwl_client *reply_client(struct MHD_Connection *conn);
 /* For a suspended connection, which libmicrohttpd does not watch. */
 bool reply_has_gone(struct MHD_Connection *conn);
 enum MHD_Result reply_send(struct web *w, struct MHD_Connection *conn, unsigned status,
@@ -73,10 +78,13 @@ struct entry *reply_entry(struct web *w, struct MHD_Connection *conn, const char
 			  bool has_query, struct bwl_err *e, unsigned *ret_status);
 enum MHD_Result reply_refuse(struct web *w, struct MHD_Connection *conn, unsigned status,
 			     const struct bwl_err *e);
+/* The same, and the connection ends: where the next request begins is not known. */
+enum MHD_Result reply_hang_up(struct web *w, struct MHD_Connection *conn, unsigned status,
+			      const struct bwl_err *e);
 
 /* answer.c: one request */
 enum MHD_Result answer_ask(struct web *w, struct MHD_Connection *conn, const char *path,
-			   const char *method, bool has_body, void **ctx);
+			   const char *method, const char *version, bool has_body, void **ctx);
 void answer_end(void **ctx);
 /* Continues requests that wait for this document, or for too long. */
 void answer_wake(struct web *w, uint64_t now_ns);

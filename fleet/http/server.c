@@ -14,18 +14,22 @@
 #include "bwl/doc.h"
 #include "listen.h"
 #include "server.h"
-#include "visitor.h"
+#include "strict.h"
 
 #define SECOND 1000000000ULL
 #define LOOK_MS 500 /* how much too late a slow client may be disconnected */
+#define CLOSING                                                                                    \
+	32 /* places of connections that were hung up on, until libmicrohttpd closes them          \
+	    */
 
 /* A connection, and the time by which it must have made progress. */
 struct guest {
-	struct bwl_visitor who;
+	struct bwl_place place;
 	int fd; /* -1: free */
 	gnutls_session_t session;
 	struct bwl_tls *began; /* the certificates it began with; it holds a reference */
 	uint64_t by_ns;
+	struct bwl_strict strict; /* about the request's head */
 };
 
 struct bwl_https {
@@ -76,15 +80,25 @@ static gnutls_session_t session_of(struct MHD_Connection *conn)
 
 static void give_time(struct guest *g, unsigned s)
 {
-	if (g && g->who.here)
+	if (g && g->place.of)
 		g->by_ns = bwl_now_ns() + s * SECOND;
 }
 
 static void hang_up(struct guest *g)
 {
 	shutdown(g->fd, SHUT_RDWR);
-	g->who.here = false;
+	g->place.of = BWL_PLACE_FREE;
 	g->by_ns = UINT64_MAX;
+}
+
+/* At most as many as there are places. */
+static void make_room(struct bwl_https *s, enum bwl_place_of of)
+{
+	const size_t size = sizeof(struct guest);
+
+	if (bwl_places_taken(s->guest, size, s->nguests, of, NULL) >
+	    (of == BWL_PLACE_KNOWN ? s->conf.connections : BWL_PLACES_STRANGERS))
+		hang_up(bwl_place_to_go(s->guest, size, s->nguests, of));
 }
 
 /* By the newest certificates, whichever the connection began with. */
@@ -105,9 +119,11 @@ static int verify(gnutls_session_t session)
 	for (unsigned i = 0; i < s->nguests; i++) {
 		struct guest *g = &s->guest[i];
 
-		if (g->fd < 0 || g->session != session || judge(s, g, name))
+		if (g->fd < 0 || !g->place.of || g->session != session || judge(s, g, name))
 			continue;
-		g->who.known = true;
+		bwl_place_known(&g->place, session, bwl_now_ns());
+		give_time(g, BWL_HTTPS_HEAD_S);
+		make_room(s, BWL_PLACE_KNOWN);
 		return 0;
 	}
 	return GNUTLS_E_CERTIFICATE_ERROR;
@@ -116,7 +132,6 @@ static int verify(gnutls_session_t session)
 static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 			  enum MHD_ConnectionNotificationCode what)
 {
-	const size_t size = sizeof(struct guest);
 	struct bwl_https *s = arg;
 	struct guest *g = *ctx;
 	const union MHD_ConnectionInfo *from;
@@ -138,7 +153,8 @@ static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 	gnutls_session_set_verify_function(session_of(conn), verify);
 	from = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	if (g) {
-		*g = (struct guest){ .who = bwl_visitor_new(from->client_addr, false, bwl_now_ns()),
+		*g = (struct guest){ .place = bwl_place_new(from->client_addr, BWL_PLACE_STRANGER,
+							    bwl_now_ns()),
 				     .fd = fd,
 				     .session = session_of(conn),
 				     .began = bwl_tls_hold(s->tls) };
@@ -146,22 +162,40 @@ static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 	} else /* there is a guest per connection; without one it would have no time limit */
 		shutdown(fd, SHUT_RDWR);
 	*ctx = g;
-	give_time(g, BWL_HTTPS_HEAD_S);
-	if (bwl_strangers(s->guest, size, s->nguests) > s->nguests / 2)
-		hang_up(bwl_stranger_to_go(s->guest, size, s->nguests));
+	give_time(g, BWL_PLACES_SHAKE_S);
+	make_room(s, BWL_PLACE_STRANGER);
 }
 
 static void on_end(void *arg, struct MHD_Connection *conn, void **ctx,
 		   enum MHD_RequestTerminationCode why)
 {
+	struct guest *g = guest_of(conn);
+
 	(void)arg;
 	(void)ctx;
 	(void)why;
-	give_time(guest_of(conn), BWL_HTTPS_IDLE_S);
+	give_time(g, BWL_HTTPS_IDLE_S);
+	if (g) {
+		g->place.readily = 1;
+		g->place.since_ns = bwl_now_ns();
+	}
+}
+
+/* libmicrohttpd is about to decode it. */
+static void *on_target(void *arg, const char *target, struct MHD_Connection *conn)
+{
+	struct guest *g = guest_of(conn);
+
+	(void)arg;
+	if (g) {
+		g->place.readily = 0;
+		bwl_strict_note(&g->strict, target);
+	}
+	return NULL;
 }
 
 static enum MHD_Result send_answer(struct bwl_https *s, struct MHD_Connection *conn,
-				   struct bwl_https_answer *a)
+				   struct bwl_https_answer *a, bool ends)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer(a->len, a->text,
 								 MHD_RESPMEM_MUST_FREE);
@@ -172,12 +206,11 @@ static enum MHD_Result send_answer(struct bwl_https *s, struct MHD_Connection *c
 		free(a->text);
 		return MHD_NO;
 	}
-	/* Otherwise a client that retries at once would never be served. */
-	if (a->status != MHD_HTTP_TOO_MANY_REQUESTS)
-		bwl_budget_spend(&s->conf.asks, 1);
 	bwl_budget_spend(&s->conf.bytes, a->len);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	if (ends)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET);
 	if (a->wait_s) {
@@ -198,6 +231,15 @@ static void refuse(struct bwl_https_answer *a, unsigned status, int code, const 
 	bwl_https_refuse(a, status, &e);
 }
 
+/* Only these count: otherwise a client whose requests are refused would use up others' budget. */
+static void ask(struct bwl_https *s, struct MHD_Connection *conn, const char *url, const char *who,
+		struct bwl_https_answer *a)
+{
+	bwl_budget_spend(&s->conf.asks, 1);
+	s->conf.answer(s->conf.arg,
+		       &(struct bwl_https_ask){ .path = url, .who = who, .conn = conn }, a);
+}
+
 static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_size, void **ctx)
@@ -205,14 +247,17 @@ static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char
 	struct bwl_https *s = arg;
 	struct bwl_https_answer a = { 0 };
 	char who[BWL_WHO_NAME];
+	const struct guest *g = guest_of(conn);
+	const char *wrong = NULL;
 	unsigned wait_s = 0;
 
-	(void)version;
 	(void)upload;
 	(void)ctx;
 	/* The handshake has already checked it. */
-	if (!guest_of(conn) || judge(s, guest_of(conn), who))
+	if (!g || judge(s, g, who))
 		refuse(&a, MHD_HTTP_FORBIDDEN, EACCES, "this certificate is not allowed here");
+	else if ((wrong = bwl_strict_head(&g->strict, conn, method, version)))
+		refuse(&a, MHD_HTTP_BAD_REQUEST, EINVAL, wrong);
 	else if (strcmp(method, MHD_HTTP_METHOD_GET))
 		refuse(&a, MHD_HTTP_METHOD_NOT_ALLOWED, EPERM, "only GET is allowed");
 	else if (*upload_size ||
@@ -226,12 +271,10 @@ static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char
 		       "too many requests: try again "
 		       "later");
 	else
-		s->conf.answer(s->conf.arg,
-			       &(struct bwl_https_ask){ .path = url, .who = who, .conn = conn },
-			       &a);
+		ask(s, conn, url, who, &a);
 	if (wait_s)
 		a.wait_s = wait_s;
-	return send_answer(s, conn, &a);
+	return send_answer(s, conn, &a, wrong); /* where the next request begins is not known */
 }
 
 /* MHD's own time limits restart with every byte. */
@@ -242,7 +285,7 @@ static void hang_up_on_slow_ones(struct bwl_https *s)
 	for (unsigned i = 0; i < s->nguests; i++) {
 		struct guest *g = &s->guest[i];
 
-		if (g->who.here && now_ns > g->by_ns)
+		if (g->place.of && now_ns > g->by_ns)
 			hang_up(g);
 	}
 }
@@ -266,7 +309,7 @@ static void take_news(struct bwl_https *s)
 		/*
 		 * A client that has not presented a certificate yet will be judged by the new list.
 		 */
-		if (g->who.here && bwl_tls_has_shown(g->session) && judge(s, g, name))
+		if (g->place.of && bwl_tls_has_shown(g->session) && judge(s, g, name))
 			hang_up(g);
 	}
 }
@@ -318,6 +361,8 @@ static int start(struct bwl_https *s, const struct sockaddr *at)
 		MHD_OPTION_CONNECTION_LIMIT, s->nguests,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)BWL_HTTPS_IDLE_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)BWL_HTTPS_HEAD_BYTES,
+		BWL_STRICT_OPTION, 1,
+		MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
 		MHD_OPTION_NOTIFY_COMPLETED, on_end, s,
 		MHD_OPTION_END);
@@ -368,17 +413,19 @@ int bwl_https_open(const struct bwl_https_conf *c, struct bwl_https **ret, struc
 	struct sockaddr_storage at;
 	struct bwl_tls *tls;
 	struct bwl_https *s;
+	unsigned nguests;
 	int r = bwl_listen_address(c->at, &at, e);
 
 	r = r ? r : read_tls(c, &tls, e);
 	if (r)
 		return r;
-	s = bwl_must(calloc(1, sizeof(*s) + c->connections * sizeof(*s->guest)));
+	nguests = c->connections + BWL_PLACES_STRANGERS + CLOSING;
+	s = bwl_must(calloc(1, sizeof(*s) + nguests * sizeof(*s->guest)));
 	s->conf = *c;
 	s->tls = tls;
 	s->facts = bwl_tls_facts(tls);
 	pthread_mutex_init(&s->lock, NULL);
-	s->nguests = c->connections;
+	s->nguests = nguests;
 	for (unsigned i = 0; i < s->nguests; i++)
 		s->guest[i].fd = -1;
 	s->stop = eventfd(0, EFD_CLOEXEC);

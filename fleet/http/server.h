@@ -4,6 +4,9 @@
  * certificate is not from our authority, or whose CommonName is not allowed, does not get through
  * the handshake: none of its HTTP is read.
  *
+ * A client never keeps others out (places.h), and a head that is not well formed is refused
+ * (strict.h).
+ *
  * libmicrohttpd (GnuTLS) runs on one thread of ours, so answers are never computed concurrently.
  * Bounded: connections, bytes of a request's head, its time, and total output (budget.h).
  */
@@ -13,12 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "budget.h"
+#include "places.h"
 #include "tls.h"
 #include "bwl/err.h"
 
 #define BWL_HTTPS_NAMES 8
 #define BWL_HTTPS_HEAD_BYTES 16384 /* per connection: the request's head and the answer's */
-#define BWL_HTTPS_HEAD_S 10        /* from the first byte of TLS to the end of the first request */
+#define BWL_HTTPS_HEAD_S 10        /* from an allowed certificate to the end of the request */
 #define BWL_HTTPS_ANSWER_S 60      /* until the client has taken an answer */
 #define BWL_HTTPS_IDLE_S 120       /* between two requests of one connection */
 
@@ -44,7 +48,7 @@ struct bwl_https_conf {
 	const char *at;                     /* "10.9.0.7:7443", "[fd00::7]:7443" */
 	const char *tls[_BWL_TLS_FILES];    /* PEM files, read now; the CRL may be NULL */
 	const char *names[BWL_HTTPS_NAMES]; /* CommonNames that are allowed; NULL ends them */
-	unsigned connections;
+	unsigned connections;               /* of clients with certificates */
 	struct bwl_budget asks, bytes;
 	void (*answer)(void *arg, const struct bwl_https_ask *ask, struct bwl_https_answer *ret);
 	void *arg;

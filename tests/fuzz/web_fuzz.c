@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a request may contain for bwlimit-web, selected by its first byte: Host, Accept, a list of
- * documents, a time, a question as the asker gets it, or metrics for OpenMetrics. Nothing that is
- * accepted has a word that could be an option.
+ * documents, a time, a question as the asker gets it, or metrics for OpenMetrics; and as its path,
+ * whatever its first byte. Nothing that is accepted has a word that could be an option.
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include "export/prometheus.h"
+#include "fleet/http/strict.h"
 #include "fuzz.h"
 #include "web/documents.h"
 #include "web/head.h"
@@ -62,6 +64,20 @@ static void metrics(const char *text, size_t size)
 	free(open);
 }
 
+/* As libmicrohttpd decodes it: nothing that is accepted is cut. */
+static void target(const char *text)
+{
+	if (bwl_strict_target(text))
+		return;
+	for (; *text; text++) {
+		must(*text > ' ' && *text < 0x7f, "printable");
+		if (*text == '%')
+			must(isxdigit((unsigned char)text[1]) && isxdigit((unsigned char)text[2]) &&
+				     (text[1] >= '2') && strncasecmp(text, "%7f", 3),
+			     "a whole escape, and no control");
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text;
@@ -71,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = malloc(size);
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = '\0';
+	target(text);
 	switch (*data % 6) {
 	case 0:
 		host(text);

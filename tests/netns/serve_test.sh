@@ -126,6 +126,8 @@ check "a command that is not in the list is none" gets 404 controller /v1/policy
 check "nor is a path around it" gets 404 controller /v1/../stats --path-as-is
 check "an option in a value is refused" gets 400 controller '/v1/history?peer=--state-dir'
 check "and one behind a space" gets 400 controller '/v1/history?peer=d1%20--state-dir'
+check "so are a path that has a control" gets 400 controller '/v1/stats%00'
+check "and a header with a space before its colon" gets 400 controller /v1/stats -H 'Content-Length : 5'
 check "what bwlimit-ctl refuses is its error" gets 502 controller '/v1/history?peer=nobody'
 check "which says why" grep -q "no history of" "$LAB_TMP/got"
 head=$(printf 'x%.0s' {1..20000})
@@ -182,7 +184,7 @@ many() { # requests that were refused as too many: of 120 by one curl: a slow ma
 }
 check "more than one request a second, in the end, is too many" lab_wait_for 120 many
 check "control: a little later it answers" lab_wait_for 10 gets 200 controller /v1/usage
-# Who has shown no certificate has half of the eight places, and displaces only others of these, however many come.
+# Who has shown no certificate has places apart, and displaces only others of these, however many come.
 crowd() { # 300 connections that say nothing, and others for those that are hung up on
 	cat >"$LAB_TMP/crowd.py" <<-'END'
 	import selectors, socket, sys

@@ -58,6 +58,7 @@ check "its memory is bounded" bounded
 note "Those who do not read"
 check "a hundred streams are asked for, and nobody reads" crowd deaf 100 'GET /api/v1/stream?documents=top,policy,usage&every=1s HTTP/1.1\r\nHost: 127.0.0.1:9650\r\n\r\n'
 check "who asks is answered" answers
+check "and another gets a stream" eval '[[ $(in_dpu timeout 60 curl -sSN --interface 127.0.0.2 "http://$WEB_AT/api/v1/stream?documents=usage" 2>/dev/null | grep -m 1 -c "^event: usage") -eq 1 ]]'
 check "answers that nobody takes" crowd greedy 60 "$(printf 'GET /metrics HTTP/1.1\\r\\nHost: 127.0.0.1:9650\\r\\n\\r\\n%.0s' {1..50})"
 check "hold up nobody" lab_wait_for 10 answers
 check "its memory is bounded" bounded

@@ -8,11 +8,19 @@
 
 #define MS 1000000ULL
 
-static struct entry *entry(struct cache *c, const char *question, uint64_t now_ns)
+static const struct bwl_client one_client = { { 1 } };
+
+static struct entry *entry_of(struct cache *c, const char *question, uint8_t client,
+			      uint64_t now_ns)
 {
 	const struct asking_document *d = asking_find(web_node.asking, "stats");
 
-	return cache_entry(c, &web_node, d, question, now_ns);
+	return cache_entry(c, &web_node, d, question, &(struct bwl_client){ { client } }, now_ns);
+}
+
+static struct entry *entry(struct cache *c, const char *question, uint64_t now_ns)
+{
+	return entry_of(c, question, 1, now_ns);
 }
 
 static void put(struct cache *c, struct entry *e, size_t len, char byte, uint64_t now_ns)
@@ -90,7 +98,7 @@ static void different_queries_leave_room_for_every_document_without_one(void **s
 			struct entry *e;
 
 			snprintf(question, sizeof(question), "x?y=%u", i);
-			e = cache_entry(&c, both[k], both[k]->asking, question, 1);
+			e = cache_entry(&c, both[k], both[k]->asking, question, &one_client, 1);
 			if (e)
 				cache_hold(e)->wanted_ns = 1;
 			taken += !!e;
@@ -98,7 +106,7 @@ static void different_queries_leave_room_for_every_document_without_one(void **s
 		assert_int_equal(taken, CACHE_QUERIES);
 		for (unsigned i = 0; both[k]->asking[i].name; i++)
 			assert_non_null(cache_entry(&c, both[k], &both[k]->asking[i],
-						    both[k]->asking[i].name, 2));
+						    both[k]->asking[i].name, &one_client, 2));
 		cache_done(&c);
 	}
 }
@@ -189,9 +197,57 @@ static void bytes_are_bounded(void **state)
 	cache_done(&c);
 }
 
+static void who_asks_most_makes_room(void **state)
+{
+	static struct cache c;
+	struct entry *first = NULL, *other = cache_hold(entry_of(&c, "stats?x=other", 2, 1)), *e;
+	char question[32];
+
+	(void)state;
+	assert_ptr_equal(cache_crowds(&c), other);
+	for (unsigned i = 1; i < CACHE_QUERIES; i++) {
+		snprintf(question, sizeof(question), "stats?x=%u", i);
+		e = cache_hold(entry_of(&c, question, 1, 1 + i));
+		first = first ? first : e;
+	}
+	cache_hold(entry_of(&c, "stats", 1, 1)); /* without a query it takes none of the places */
+	assert_null(entry_of(&c, "stats?x=third", 3, 1000));
+	assert_ptr_equal(cache_crowds(&c), first);
+	first->asked = true; /* it is being made: that cannot be taken back */
+	assert_ptr_not_equal(cache_crowds(&c), first);
+	e = cache_crowds(&c);
+	assert_ptr_not_equal(e, other);
+	cache_give_back(&(struct entry *){ e });
+	assert_ptr_equal(entry_of(&c, "stats?x=third", 3, 1001), e);
+	cache_done(&c);
+}
+
+static void clients_take_turns(void **state)
+{
+	static struct cache c;
+	struct entry *made[6], *e;
+	char question[32];
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) { /* four of one, then each one of two others */
+		snprintf(question, sizeof(question), "stats?x=%u", i);
+		e = cache_hold(entry_of(&c, question, i < 4 ? 1 : (uint8_t)i, 1 + i));
+		e->wanted_ns = 1 + i;
+	}
+	for (unsigned i = 0; i < 6; i++) {
+		made[i] = cache_next(&c, c.entry[0].how->asker);
+		made[i]->wanted_ns = 0;
+	}
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(made[i]->question[8] - '0', "045123"[i] - '0');
+	cache_done(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_asks_most_makes_room),
+		cmocka_unit_test(clients_take_turns),
 		cmocka_unit_test(a_document_is_fresh_for_its_time),
 		cmocka_unit_test(the_oldest_that_nobody_needs_makes_room),
 		cmocka_unit_test(different_queries_leave_room_for_every_document_without_one),

@@ -19,6 +19,23 @@ static struct guest *come(unsigned address, uint64_t now_ns)
 	return guests_come(&g, -1, (struct sockaddr *)&from, now_ns);
 }
 
+static unsigned count(const struct guest *of_client)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < GUESTS_ROOM; i++)
+		n += g.guest[i].place.of && (!of_client || bwl_client_is(&g.guest[i].place.client,
+									 &of_client->place.client));
+	return n;
+}
+
+static void close_what_goes(void) /* as libmicrohttpd reports it */
+{
+	for (unsigned i = 0; i < GUESTS_ROOM; i++)
+		if (g.guest[i].does == GUEST_GOES)
+			guests_go(&g.guest[i]);
+}
+
 static int none(void **state)
 {
 	(void)state;
@@ -32,13 +49,13 @@ static void who_has_said_nothing_for_the_longest_goes(void **state)
 
 	(void)state;
 	guests_does(asker, GUEST_IS_ANSWERED, 30, 3);
-	for (unsigned i = 2; i < GUESTS_OF_ADDRESS; i++)
+	for (unsigned i = 2; i < GUESTS_OF_CLIENT; i++)
 		come(1, 10 + i);
 	assert_int_equal(first->does, GUEST_ASKS);
 	assert_int_equal(come(1, 1000)->does, GUEST_ASKS);
 	assert_int_equal(first->does, GUEST_GOES);
 	assert_int_equal(asker->does, GUEST_IS_ANSWERED);
-	assert_int_equal(guests_count(&g, asker), GUESTS_OF_ADDRESS);
+	assert_int_equal(count(asker), GUESTS_OF_CLIENT);
 }
 
 static void of_an_address_that_has_too_many(void **state)
@@ -46,16 +63,14 @@ static void of_an_address_that_has_too_many(void **state)
 	struct guest *other = come(2, 1);
 
 	(void)state;
-	for (unsigned i = 0; i < 10 * GUESTS_OF_ADDRESS; i++) {
+	for (unsigned i = 0; i < 10 * GUESTS_OF_CLIENT; i++) {
 		struct guest *x = come(1, 10 + i);
 
 		assert_non_null(x);
-		for (unsigned k = 0; k < GUESTS_ROOM; k++) /* as libmicrohttpd reports it */
-			if (g.guest[k].does == GUEST_GOES)
-				guests_go(&g.guest[k]);
+		close_what_goes();
 	}
 	assert_int_equal(other->does, GUEST_ASKS);
-	assert_int_equal(guests_count(&g, NULL), GUESTS_OF_ADDRESS + 1);
+	assert_int_equal(count(NULL), GUESTS_OF_CLIENT + 1);
 }
 
 static void who_takes_nothing_makes_room_and_who_reads_does_not(void **state)
@@ -66,9 +81,9 @@ static void who_takes_nothing_makes_room_and_who_reads_does_not(void **state)
 	reads = come(1, 1);
 	guests_does(reads, GUEST_STREAMS, 0, 1); /* it has taken everything and waits for news */
 	deaf = come(1, 2);
-	for (unsigned i = 1; i < GUESTS_OF_ADDRESS; i++) {
+	for (unsigned i = 1; i < GUESTS_OF_CLIENT; i++) {
 		guests_does(deaf, GUEST_IS_ANSWERED, 30, 2);
-		if (i < GUESTS_OF_ADDRESS - 1)
+		if (i < GUESTS_OF_CLIENT - 1)
 			deaf = come(1, 2);
 	}
 	assert_int_equal(come(1, SECOND)->does, GUEST_GOES); /* the others still have time */
@@ -93,26 +108,45 @@ static void time_ends_for_who_does_not_come_further(void **state)
 
 static void who_has_shown_no_certificate_displaces_only_others_of_these(void **state)
 {
-	struct guest *known[GUESTS_MOST - GUESTS_UNKNOWN];
+	struct guest *known[GUESTS_MOST];
 	struct guest *other;
 
 	(void)state;
 	g.strangers = true;
-	for (unsigned i = 0; i < GUESTS_MOST - GUESTS_UNKNOWN; i++) { /* idle, and long since */
+	for (unsigned i = 0; i < GUESTS_MOST; i++) { /* idle, and long since */
 		known[i] = come(1000 + i, 1 + i);
-		known[i]->who.known = true;
+		known[i]->place.of = BWL_PLACE_KNOWN;
 	}
 	other = come(3, 1000);
 	for (unsigned i = 0; i < 10 * GUESTS_MOST; i++) {
 		assert_non_null(come(10 + i % 2, 2000 + i));
-		for (unsigned k = 0; k < GUESTS_ROOM; k++)
-			if (g.guest[k].does == GUEST_GOES)
-				guests_go(&g.guest[k]);
+		close_what_goes();
 	}
-	for (unsigned i = 0; i < GUESTS_MOST - GUESTS_UNKNOWN; i++)
+	for (unsigned i = 0; i < GUESTS_MOST; i++)
 		assert_int_equal(known[i]->does, GUEST_ASKS);
 	assert_int_equal(other->does, GUEST_ASKS); /* of an address that has but one */
-	assert_int_equal(guests_count(&g, NULL), GUESTS_MOST);
+	assert_int_equal(count(NULL), GUESTS_MOST + BWL_PLACES_STRANGERS);
+}
+
+/* Four addresses have all places, and requests at all of them: none looks idle. */
+static void who_is_answered_all_the_time_keeps_nobody_out(void **state)
+{
+	struct guest *x;
+
+	(void)state;
+	for (unsigned i = 0; i < GUESTS_MOST; i++)
+		guests_does(come(1 + i % 4, 1 + i), GUEST_IS_ANSWERED, 30, 1 + i);
+	for (unsigned i = 0; i < 20; i++) { /* each of another address */
+		x = come(100 + i, 1000);
+		guests_does(x, GUEST_IS_ANSWERED, 30, 1000);
+		assert_int_equal(x->does, GUEST_IS_ANSWERED);
+		close_what_goes();
+	}
+	for (unsigned i = 0; i < GUESTS_ROOM; i++)
+		if (g.guest[i].does && g.guest[i].place.since_ns == 1000)
+			assert_int_equal(g.guest[i].does, GUEST_IS_ANSWERED);
+	assert_int_equal(count(x), 1);
+	assert_int_equal(count(NULL), GUESTS_MOST);
 }
 
 int main(void)
@@ -120,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(who_has_shown_no_certificate_displaces_only_others_of_these,
 				       none),
+		cmocka_unit_test_setup(who_is_answered_all_the_time_keeps_nobody_out, none),
 		cmocka_unit_test_setup(who_has_said_nothing_for_the_longest_goes, none),
 		cmocka_unit_test_setup(of_an_address_that_has_too_many, none),
 		cmocka_unit_test_setup(who_takes_nothing_makes_room_and_who_reads_does_not, none),
