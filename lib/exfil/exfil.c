@@ -93,7 +93,7 @@ static double long_run(const struct bwl_lim *l)
 /* The peer's own limit. With modes shape and mark a packet may leave later than it was charged. */
 static struct bwl_lim own_limit(const struct bwl_policy *p, const struct bwl_pol_peer *x)
 {
-	/* the floor is what remains when there is no grant */
+	/* without a grant nothing passes, not the floor either: counted as if, to be sure */
 	struct bwl_lim l = x->grant.present ? x->grant : x->floor;
 
 	if (x->grant.present && x->mode == BWL_MODE_MONITOR)

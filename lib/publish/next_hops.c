@@ -41,7 +41,8 @@ static struct bwl_fixed_hop hop_of(const struct bwl_pins *p, const struct bwl_ge
 	memcpy(f.addr, four ? (const void *)&h->via4 : h->via6, four ? 4 : 16);
 	memcpy(f.mac, h->mac_head, 2);
 	memcpy(f.mac + 2, h->mac_tail, 4);
-	if (is_remote(g, &f) && (bwl_netdev_hop_find(&f) || f.ifindex != uplink))
+	f.routed = is_remote(g, &f);
+	if (f.routed && (bwl_netdev_hop_find(&f) || f.ifindex != uplink))
 		f.ifindex = 0;
 	return f;
 }
@@ -112,7 +113,16 @@ static int by_place(const void *a, const void *b)
 	return memcmp(x->addr, y->addr, sizeof(x->addr));
 }
 
-/* Routes lead to one router, and two peers behind it name another MAC each: neither is taken. */
+/* One that has another MAC for the same address; NULL: they agree. */
+static const struct bwl_fixed_hop *other_mac(const struct bwl_fixed_hop *list, size_t n,
+					     const struct bwl_fixed_hop *x)
+{
+	for (size_t i = 0; x->ifindex && i < n; i++)
+		if (!by_place(&list[i], x) && memcmp(list[i].mac, x->mac, sizeof(x->mac)))
+			return &list[i];
+	return NULL;
+}
+
 static int torn(const struct bwl_fixed_hop *x, const struct bwl_fixed_hop *y, struct bwl_err *e)
 {
 	char addr[INET6_ADDRSTRLEN], dev[IF_NAMESIZE] = "?", a[BWL_MAC_BUF], b[BWL_MAC_BUF];
@@ -120,36 +130,54 @@ static int torn(const struct bwl_fixed_hop *x, const struct bwl_fixed_hop *y, st
 	inet_ntop(x->family, x->addr, addr, sizeof(addr));
 	if_indextoname(x->ifindex, dev);
 	return bwl_fail(
-		e, EINVAL,
+		e, EEXIST,
 		"next hop %s on %s has two MACs, %s and %s: give all peers behind it the same next_hop_mac",
 		addr, dev, bwl_mac_format(x->mac, a), bwl_mac_format(y->mac, b));
 }
 
+int bwl_next_hops_agree(const struct bwl_fixed_hop *list, size_t n, const struct bwl_fixed_hop *old,
+			size_t nold, struct bwl_err *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct bwl_fixed_hop *y = other_mac(list, n, &list[i]);
+		bool was = false;
+
+		for (size_t k = 0; y && !was && k < nold; k++)
+			was = !by_place(&old[k], y) && other_mac(old, nold, &old[k]);
+		if (y && !was)
+			return torn(&list[i], y, e);
+	}
+	return 0;
+}
+
+/*
+ * Of two for one address: the policy's own next hop before one that a route leads to, then the one
+ * that is there. Never none: the kernel would ask the wire.
+ */
+static bool yields(const struct bwl_fixed_hop *x, const struct bwl_fixed_hop *y)
+{
+	if (x->routed != y->routed)
+		return x->routed;
+	return !bwl_netdev_hop_check(y, NULL);
+}
+
 int bwl_next_hops_fix(const struct bwl_fixed_hop *list, size_t n, struct bwl_err *e)
 {
-	struct bwl_fixed_hop *sorted = bwl_must(calloc(n + 1, sizeof(*sorted)));
+	const struct bwl_fixed_hop *y;
 	struct bwl_err unused = { 0 };
-	size_t i, end, k;
 	int r = 0, one;
 
-	if (n)
-		memcpy(sorted, list, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), by_place);
-	for (i = 0; i < n; i = end) {
-		const struct bwl_fixed_hop *other = NULL;
-
-		for (end = i + 1; end < n && !by_place(&sorted[i], &sorted[end]); end++)
-			;
-		for (k = i + 1; k < end && !other; k++)
-			if (memcmp(sorted[i].mac, sorted[k].mac, sizeof(sorted[i].mac)))
-				other = &sorted[k];
-		if (!sorted[i].ifindex)
+	for (size_t i = 0; i < n; i++) {
+		if (!list[i].ifindex)
 			continue;
-		one = other ? torn(&sorted[i], other, r ? &unused : e)
-			    : bwl_netdev_hop_fix(&sorted[i], r ? &unused : e);
-		r = r ? r : one;
+		y = other_mac(list, n, &list[i]);
+		if (y && yields(&list[i], y))
+			continue;
+		one = bwl_netdev_hop_fix(&list[i], r && r != -EEXIST ? &unused : e);
+		if (!one && y && !r)
+			one = torn(&list[i], y, e);
+		r = one && (!r || r == -EEXIST) ? one : r;
 	}
-	free(sorted);
 	return r;
 }
 

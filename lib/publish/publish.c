@@ -124,7 +124,8 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		   struct bwl_err *e)
 {
 	bool swept;
-	struct bwl_fixed_hop *old_hop;
+	struct bwl_fixed_hop *old_hop = NULL;
+	size_t nold = 0;
 	struct bwl_given **owed;
 	struct bwl_heirs heirs;
 	bool *taken;
@@ -211,11 +212,14 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		return r;
 	rep->exhausted = x->b.carryover.unknown;
 	x->nhops = bwl_next_hops(p, &x->b.gen, &x->hop);
-	if (!x->gens.old.base)
-		return 0;
-	x->old_fixes = bwl_next_hops(p, &x->gens.old, &old_hop);
+	if (x->gens.old.base)
+		nold = bwl_next_hops(p, &x->gens.old, &old_hop);
+	x->old_fixes = nold;
+	/* What was in force is not refused for what routes have become since. */
+	if (!o || !o->returns)
+		r = bwl_next_hops_agree(x->hop, x->nhops, old_hop, nold, e);
 	free(old_hop);
-	return 0;
+	return r;
 }
 
 /* A peer that takes over a revoked peer's prefixes is revoked. */
@@ -306,6 +310,11 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	 * undone.
 	 */
 	r = bwl_next_hops_fix(x->hop, x->nhops, e);
+	if (r == -EEXIST) { /* it was so before (prepare()) */
+		if (e)
+			bwl_warn("%s", e->text);
+		r = 0;
+	}
 	if (!r)
 		r = bwl_forget_before(&x->gens, p, e);
 	if (r) {

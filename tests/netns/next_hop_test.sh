@@ -135,6 +135,24 @@ for family in 4 6; do
 	check "and it stays" is_fixed "$via" "$router"
 done
 ip_in dpu -6 route del 2001:db8:203::/48
+
+# Where routes make it so later: the policy can still be tightened, and no next hop is asked for.
+two() { # rate: a clear peer with its own via, and an encrypted one with another MAC
+	printf 'peers:\n  - { name: sink, addresses: [10.101.0.0/24], path: clear, via: %s, next_hop_mac: "%s", grant: { rate: %s } }\n' \
+		"$LAB_VIA4" "$router" "$1"
+	printf '  - { name: tray, addresses: [10.102.0.0/24], ipsec: { remote: 203.0.113.5 }, next_hop_mac: "%s", grant: { rate: 1mbit } }\n' "$liar"
+}
+ip_in dpu route replace 203.0.113.0/24 via 192.0.2.66
+two 9mbit | lab_policy_head | lab_apply
+check "control: with a router each, both are there" eval 'is_fixed $LAB_VIA4 $router && is_fixed 192.0.2.66 $liar'
+ip_in dpu route replace 203.0.113.0/24 via "$LAB_VIA4"
+ip_in dpu neigh del "$LAB_VIA4" dev p0
+two 8mbit | lab_policy_head >"$LAB_TMP/two.yaml"
+check "a policy that is in force, and whose routes meet since, can be tightened" \
+	in_dpu "$CTL" policy apply "$LAB_TMP/two.yaml" --yes 2>"$LAB_TMP/two"
+check "with a warning that has both" grep -q "next hop $LAB_VIA4 on p0 has two MACs, .*$liar" "$LAB_TMP/two"
+check "and the policy's own next hop has its MAC" is_fixed "$LAB_VIA4" "$router"
+check "which verify tells" says "^fail next hop $LAB_VIA4"
 ip_in dpu route del 203.0.113.0/24
 
 # If an entry cannot be made, the policy is refused: the previous one stays.

@@ -108,6 +108,7 @@ struct bwl_fixed_hop {
 	uint32_t ifindex;
 	uint8_t family; /* AF_* */
 	uint8_t addr[16], mac[6];
+	bool routed; /* a route leads there: no policy names it */
 };
 
 /*
