@@ -53,7 +53,7 @@ static void fix_nexthops(struct bwl_pins *p)
 		free(list);
 		return; /* the policy is being replaced: the next tick sees the new one */
 	}
-	if (bwl_next_hops_fix(list, n, &e) && strcmp(told, e.text))
+	if (bwl_netdev_hops_fix(list, n, &e) && strcmp(told, e.text))
 		agent_log(LOG_WARNING, "neighbours", "%s", e.text);
 	memcpy(told, e.text, sizeof(told));
 	if (n || may_have)

@@ -159,6 +159,8 @@ static void terms_json(const struct approval *a, json_t *o)
 {
 	const json_t *body = a->doc.body;
 	uint64_t lease = bwl_payload_span(body, "lease_most", 0);
+	const char *reason = bwl_payload_text(body, "reason");
+	char t[BWL_TIME_BUF];
 
 	json_object_set_new(o, "opens_peer_names", bwl_json_names(a->opens, a->nopens));
 	json_object_set_new(o, "fresh_volume", json_boolean(bwl_payload_yes(body, "fresh_volume")));
@@ -168,14 +170,22 @@ static void terms_json(const struct approval *a, json_t *o)
 			    bwl_json_span(
 				    bwl_payload_span(body, "offline_for", BWL_OFFLINE_FOR_NS)));
 	json_object_set_new(o, "lease_most_s", lease ? bwl_json_span(lease) : json_null());
+	json_object_set_new(o, "issued_at", json_string(bwl_utc(a->doc.terms.issued_s, -1, t)));
+	json_object_set_new(o, "not_after", json_string(bwl_utc(a->doc.terms.not_after_s, -1, t)));
+	json_object_set_new(o, "signed_reason", reason ? json_string(reason) : json_null());
 }
 
 static void terms_text(const struct approval *a, FILE *f)
 {
 	const json_t *body = a->doc.body;
 	uint64_t lease = bwl_payload_span(body, "lease_most", 0);
-	char t[BWL_UNIT_BUF];
+	const char *reason = bwl_payload_text(body, "reason");
+	char t[BWL_UNIT_BUF], from[BWL_TIME_BUF], to[BWL_TIME_BUF];
 
+	fprintf(f, "  issued %s, valid until %s\n", bwl_utc(a->doc.terms.issued_s, -1, from),
+		bwl_utc(a->doc.terms.not_after_s, -1, to));
+	if (reason)
+		bwl_put(f, "  reason: %s\n", reason);
 	for (size_t i = 0; i < a->nopens; i++)
 		fprintf(f, "  opens %s, which is closed\n", a->opens[i]);
 	for (size_t i = 0; i < a->nlifts; i++)

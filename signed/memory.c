@@ -10,11 +10,11 @@
 /* the largest step of an epoch, so that nobody can use up all of them */
 #define EPOCHS_AHEAD 1024
 /*
- * The same for a name's versions. They may be seconds, or twice these (fleet/controller/lead*.c),
- * and a tray may have been off for years: 68 of them. What closes is not bound: it is never
- * refused for its number, and uses up nothing, because each content has its own.
+ * The same for a name's versions. They may be seconds, twice these (fleet/controller/lead*.c), or
+ * dates (20270101000000), and a tray may have been off for years. What closes is not bound: it is
+ * never refused for its number, and uses up nothing, because each content has its own.
  */
-#define VERSIONS_AHEAD (1ULL << 32)
+#define VERSIONS_AHEAD (1ULL << 44)
 #define VERSION_FIRST_MOST (1ULL << 62)
 
 const struct bwl_root *bwl_memory_root(const struct bwl_memory *m)

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/doc.h>
+#include <bwl/effects.h>
 #include <bwl/units.h>
 #include "signed/widen_parts.h"
-
-#define SECOND 1000000000ULL
 
 struct bwl_holding bwl_holding_of(const struct bwl_policy *pol)
 {
@@ -18,37 +17,20 @@ struct bwl_holding bwl_holding_of(const struct bwl_policy *pol)
 				     .stages = true };
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp((*(const struct bwl_pol_peer *const *)a)->name,
-		      (*(const struct bwl_pol_peer *const *)b)->name);
-}
-
-static const struct bwl_pol_peer **sorted(const struct bwl_policy *p)
-{
-	const struct bwl_pol_peer **ret = bwl_must(calloc(p->npeers + 1, sizeof(*ret)));
-
-	for (size_t i = 0; i < p->npeers; i++)
-		ret[i] = &p->peers[i];
-	qsort(ret, p->npeers, sizeof(*ret), by_name);
-	return ret;
-}
-
 /*
  * widen_places() judges new names: whatever they have belonged to another peer before, or to
  * nobody.
  */
 static void peers(struct widen *w)
 {
-	BWL_AUTO_FREE const struct bwl_pol_peer **a = sorted(w->from);
+	BWL_AUTO_FREE const struct bwl_pol_peer **a = widen_sorted(w->from);
 
 	for (size_t i = 0; i < w->to->npeers; i++) {
-		const struct bwl_pol_peer *b = &w->to->peers[i], *const *was = bsearch(
-									 &b, a, w->from->npeers,
-									 sizeof(*a), by_name);
+		const struct bwl_pol_peer *b = &w->to->peers[i],
+					  *was = widen_same(a, w->from->npeers, b);
 
 		if (was && widen_is_open(b))
-			widen_peer(w, *was, b);
+			widen_peer(w, was, b);
 	}
 }
 
@@ -80,13 +62,16 @@ static uint64_t end(int64_t s)
 bool bwl_widens(const struct bwl_holding *from, const struct bwl_holding *to,
 		struct bwl_widened *ret)
 {
-	struct widen w = { from->pol, to->pol, ret };
+	struct widen w = { from->pol, to->pol, ret, to };
 
 	*ret = (struct bwl_widened){ 0 };
 	widen_number(&w, "", "not_after", end(from->not_after_s), end(to->not_after_s), moment);
 	widen_number(&w, "", "offline_for", from->offline_for_ns, to->offline_for_ns,
 		     bwl_format_time);
 	widen_number(&w, "", "lease_most", from->lease_most_ns, to->lease_most_ns, bwl_format_time);
+	if (to->pol->lease_ns && to->lease_most_ns < from->lease_most_ns &&
+	    bwl_effect_action(to->pol, BWL_TAMPER_lease) == BWL_ACTION_DESTROY)
+		widen_add(&w, "", "lease_most", "as it is", "shorter: keys are destroyed");
 	if (to->stages && !from->stages)
 		widen_add(&w, "", "stages", "no", "chosen by the controller");
 	if (to->fresh_volume)

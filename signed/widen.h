@@ -23,6 +23,9 @@ struct bwl_holding {
 	bool fresh_volume;
 	const char *const *closed; /* names of closed peers; each of them must stay closed */
 	size_t nclosed;
+	/* The clocks with which pol was read, for words; 0, 0: this machine's. */
+	uint64_t boot_ns;
+	int64_t wall_s;
 };
 /* Only a policy: without an end, as local files have always been. */
 struct bwl_holding bwl_holding_of(const struct bwl_policy *pol);

@@ -29,16 +29,36 @@ struct place {
 struct places {
 	struct place *list; /* sorted by these, in that order */
 	size_t n;
-	char loose[BWL_MAX_PORTS][16]; /* uplinks of open encrypted peers without a MAC */
+	struct loose { /* open peers without a MAC of their own */
+		char uplink[16];
+		bool remote; /* an encrypted one */
+	} loose[2 * BWL_MAX_PORTS];
 	size_t nloose;
+	bool self; /* there is `self`, which has none, and goes by any route */
 };
 
-static bool is_loose(const struct places *s, const char *uplink)
+/* Is one there? remote: an encrypted one. */
+static bool is_loose(const struct places *s, const char *uplink, bool remote)
 {
 	for (size_t i = 0; i < s->nloose; i++)
-		if (!strcmp(s->loose[i], uplink))
+		if (s->loose[i].remote >= remote && !strcmp(s->loose[i].uplink, uplink))
 			return true;
 	return false;
+}
+
+static void note_loose(struct places *s, const struct bwl_pol_peer *q, const struct bwl_hop *h)
+{
+	bool remote = *h->remote, known = false;
+
+	if (!widen_is_open(q) || bwl_mac_is_one(h->mac))
+		return;
+	s->self = s->self || !strcmp(q->name, "self");
+	for (size_t i = 0; !known && i < s->nloose; i++)
+		known = s->loose[i].remote == remote && !strcmp(s->loose[i].uplink, h->uplink);
+	if (known || s->nloose == 2 * BWL_MAX_PORTS)
+		return;
+	memcpy(s->loose[s->nloose].uplink, h->uplink, sizeof(h->uplink));
+	s->loose[s->nloose++].remote = remote;
 }
 
 static void add(struct places *s, const struct bwl_pol_peer *q, const struct bwl_hop *h,
@@ -56,9 +76,6 @@ static void add(struct places *s, const struct bwl_pol_peer *q, const struct bwl
 		memcpy(p.addr, via, family == 4 ? 4 : 16);
 	if (via || !bwl_pfx_parse(h->remote, &p, NULL))
 		bwl_pfx_format(&p, x->address, sizeof(x->address));
-	if (!via && !bwl_mac_is_one(h->mac) && widen_is_open(q) && !is_loose(s, h->uplink) &&
-	    s->nloose < BWL_MAX_PORTS)
-		memcpy(s->loose[s->nloose++], h->uplink, sizeof(h->uplink));
 }
 
 static int by_place(const void *a, const void *b)
@@ -76,6 +93,7 @@ static struct places places_of(const struct bwl_policy *pol)
 
 		if (!bwl_effect_hop(pol, q, &h))
 			continue;
+		note_loose(&s, q, &h);
 		if (*h.remote)
 			add(&s, q, &h, NULL, 4);
 		if (h.has_via4)
@@ -87,8 +105,8 @@ static struct places places_of(const struct bwl_policy *pol)
 	return s;
 }
 
-/* The first that is like x in so many bytes; or NULL. */
-static const struct place *first(const struct places *s, const struct place *x, size_t bytes)
+/* The first that is not before x in so many bytes; or NULL. */
+static const struct place *not_before(const struct places *s, const struct place *x, size_t bytes)
 {
 	size_t lo = 0, hi = s->n;
 
@@ -100,7 +118,15 @@ static const struct place *first(const struct places *s, const struct place *x, 
 		else
 			hi = mid;
 	}
-	return lo < s->n && !memcmp(&s->list[lo], x, bytes) ? &s->list[lo] : NULL;
+	return lo < s->n ? &s->list[lo] : NULL;
+}
+
+/* The first that is like x in so many bytes; or NULL. */
+static const struct place *first(const struct places *s, const struct place *x, size_t bytes)
+{
+	const struct place *y = not_before(s, x, bytes);
+
+	return y && !memcmp(y, x, bytes) ? y : NULL;
 }
 
 #define EACH(y, s, x, bytes)                                                                       \
@@ -116,13 +142,16 @@ static const struct place *fixed(const struct places *s, const struct place *x)
 	return NULL;
 }
 
-/* Would packets of an open peer go there if nobody fixed it? */
+/*
+ * Would packets of an open peer go there if nobody fixed it? By what leads to a far DPU any may,
+ * and to an address on the link who names it, and who is routed.
+ */
 static bool is_used(const struct places *s, const struct place *x)
 {
 	EACH(y, s, x, PLACE_KEY)
 	if (widen_is_open(y->peer))
 		return true;
-	return is_loose(s, x->uplink);
+	return s->self || is_loose(s, x->uplink, !x->remote);
 }
 
 static void tell(struct widen *w, const struct place *x, const struct place *a,
@@ -138,16 +167,21 @@ static void tell(struct widen *w, const struct place *x, const struct place *a,
 	widen_add(w, where, "next_hop_mac", from, to);
 }
 
+/* Asked first: peers are many, and places few. */
+static bool is_next(const struct places *s, size_t i)
+{
+	return !i || memcmp(&s->list[i], &s->list[i - 1], PLACE_FIXED);
+}
+
 static void macs(struct widen *w, const struct places *a, const struct places *b)
 {
 	for (size_t i = 0; i < b->n; i++)
-		if (bwl_mac_is_one(b->list[i].mac) && !first(a, &b->list[i], PLACE_FIXED) &&
-		    (!i || memcmp(&b->list[i], &b->list[i - 1], PLACE_FIXED)))
+		if (is_next(b, i) && bwl_mac_is_one(b->list[i].mac) &&
+		    !first(a, &b->list[i], PLACE_FIXED))
 			tell(w, &b->list[i], fixed(a, &b->list[i]), &b->list[i]);
 	for (size_t i = 0; i < a->n; i++)
-		if (bwl_mac_is_one(a->list[i].mac) && !fixed(b, &a->list[i]) &&
-		    is_used(b, &a->list[i]) &&
-		    (!i || memcmp(&a->list[i], &a->list[i - 1], PLACE_FIXED)))
+		if (is_next(a, i) && bwl_mac_is_one(a->list[i].mac) && !fixed(b, &a->list[i]) &&
+		    is_used(b, &a->list[i]))
 			tell(w, &a->list[i], &a->list[i], NULL);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The list of widenings that were found. */
+/* The list of widenings that were found, and peers by name. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <bwl/units.h>
 #include "signed/widen_parts.h"
 
@@ -47,4 +48,28 @@ void widen_number(struct widen *w, const char *where, const char *what, uint64_t
 	if (to != UINT64_MAX)
 		show(to, y);
 	widen_add(w, where, what, x, y);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(const struct bwl_pol_peer *const *)a)->name,
+		      (*(const struct bwl_pol_peer *const *)b)->name);
+}
+
+const struct bwl_pol_peer **widen_sorted(const struct bwl_policy *p)
+{
+	const struct bwl_pol_peer **ret = bwl_must(calloc(p->npeers + 1, sizeof(*ret)));
+
+	for (size_t i = 0; i < p->npeers; i++)
+		ret[i] = &p->peers[i];
+	qsort(ret, p->npeers, sizeof(*ret), by_name);
+	return ret;
+}
+
+const struct bwl_pol_peer *widen_same(const struct bwl_pol_peer *const *sorted, size_t n,
+				      const struct bwl_pol_peer *p)
+{
+	const struct bwl_pol_peer *const *same = bsearch(&p, sorted, n, sizeof(p), by_name);
+
+	return same ? *same : NULL;
 }

@@ -107,19 +107,21 @@ static void differing_services(struct widen *w)
 {
 	BWL_AUTO_FREE struct classes *a = bwl_must(calloc(1, sizeof(*a)));
 	BWL_AUTO_FREE struct classes *b = bwl_must(calloc(1, sizeof(*b)));
+	BWL_AUTO_FREE const struct bwl_pol_peer **to = NULL;
 	bool matters = false;
 
 	bwl_class_table(w->from, a->proto, a->port);
 	bwl_class_table(w->to, b->proto, b->port);
 	if (!memcmp(a, b, sizeof(*a)))
 		return;
+	to = widen_sorted(w->to);
 	for (size_t i = 0; !matters && i < w->from->npeers; i++) {
 		const struct bwl_pol_peer *p = &w->from->peers[i], *is;
 		bool any = false;
 
 		for (unsigned k = 0; k < _BWL_CLASS_MAX; k++)
 			any = any || p->class_[k].present;
-		is = any ? bwl_policy_peer(w->to, p->name) : NULL;
+		is = any ? widen_same(to, w->to->npeers, p) : NULL;
 		matters = is && widen_is_open(is);
 	}
 	if (matters)

@@ -8,9 +8,14 @@
 struct widen {
 	const struct bwl_policy *from, *to;
 	struct bwl_widened *ret;
+	const struct bwl_holding *clocks;
 };
 
-/* widen_list.c */
+/* widen_list.c: the peers by name, to be freed, and the one of p's name in such a list; or NULL. */
+const struct bwl_pol_peer **widen_sorted(const struct bwl_policy *p);
+const struct bwl_pol_peer *widen_same(const struct bwl_pol_peer *const *sorted, size_t n,
+				      const struct bwl_pol_peer *p);
+
 void widen_add(struct widen *w, const char *where, const char *what, const char *from,
 	       const char *to);
 /* A number that may only fall, formatted by `show`; UINT64_MAX: no limit. */

@@ -13,7 +13,10 @@ bool widen_is_open(const struct bwl_pol_peer *p)
 	return !p->revoked && p->grant.present;
 }
 
-/* Pacing lets a packet leave later than it was charged, so it counts as wider. */
+/*
+ * Pacing lets a packet leave later than it was charged, by zone, port and node as well, so it
+ * counts as wider: than `monitor`, too, under which these hold to the byte.
+ */
 static unsigned mode_rank(const struct bwl_pol_peer *p)
 {
 	return p->mode == BWL_MODE_MONITOR ? 2 : bwl_mode_paces(p->mode) ? 1 : 0;
@@ -52,12 +55,34 @@ static uint64_t waits_ns(const struct bwl_policy *pol, const struct bwl_pol_peer
 	return (uint64_t)ns;
 }
 
-static char *boot_moment(uint64_t ns, char *buf)
+static char *moment(const struct widen *w, uint64_t ns, char buf[static BWL_TIME_BUF])
 {
-	char t[BWL_TIME_BUF];
+	const struct bwl_holding *c = w->clocks;
 
-	snprintf(buf, BWL_UNIT_BUF, "%.*s", BWL_UNIT_BUF - 1, bwl_utc_boot(ns, t));
-	return buf;
+	if (ns == BWL_NEVER_NS)
+		return strcpy(buf, "never");
+	if (!c->boot_ns && !c->wall_s)
+		return bwl_utc_boot(ns, buf);
+	return bwl_utc(c->wall_s + (int64_t)(ns - c->boot_ns) / 1000000000, -1, buf);
+}
+
+static void until(struct widen *w, const char *where, uint64_t a, uint64_t b)
+{
+	char x[BWL_TIME_BUF], y[BWL_TIME_BUF];
+
+	if (b > a)
+		widen_add(w, where, "until", moment(w, a, x), moment(w, b, y));
+}
+
+static bool may_use(const struct bwl_policy *pol, const struct bwl_pol_peer *p, const char *port)
+{
+	for (size_t i = 0; i < p->nfrom; i++)
+		if (!strcmp(p->from[i], port))
+			return true;
+	for (size_t i = 0; !p->nfrom && i < pol->nports; i++)
+		if (!strcmp(pol->ports[i].name, port))
+			return true;
+	return false;
 }
 
 static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *a,
@@ -74,7 +99,7 @@ static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *
 	}
 	if (a->mode != BWL_MODE_MONITOR)
 		widen_limit(w, where, &a->grant, &b->grant);
-	if (mode_rank(b) > mode_rank(a))
+	if (mode_rank(b) > mode_rank(a) || (bwl_mode_paces(b->mode) && !bwl_mode_paces(a->mode)))
 		widen_add(w, where, "mode", bwl_mode_name(a->mode), bwl_mode_name(b->mode));
 	else
 		widen_number(w, where, "horizon, bytes", waits(w->from, a), waits(w->to, b),
@@ -83,7 +108,7 @@ static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *
 	    (w->from->horizon_ns || w->to->horizon_ns))
 		widen_number(w, where, "horizon", waits_ns(w->from, a), waits_ns(w->to, b),
 			     bwl_format_time);
-	widen_number(w, where, "until", a->expiry_ns, b->expiry_ns, boot_moment);
+	until(w, where, a->expiry_ns, b->expiry_ns);
 	for (unsigned k = 0; k < _BWL_CLASS_MAX; k++) {
 		snprintf(where, sizeof(where), "peer %s, class %s", name, bwl_class_name(k));
 		widen_limit(w, where, &a->class_[k], &b->class_[k]);
@@ -91,6 +116,8 @@ static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *
 	for (size_t i = 0; i < a->ntenants; i++) {
 		const struct bwl_pol_tenant *t = bwl_policy_tenant(b, a->tenants[i].port);
 
+		if (!may_use(w->to, b, a->tenants[i].port))
+			continue; /* it sends nothing there any more */
 		snprintf(where, sizeof(where), "peer %s, port %s", name, a->tenants[i].port);
 		widen_limit(w, where, &a->tenants[i].limit, t ? &t->limit : &(struct bwl_lim){ 0 });
 	}
@@ -164,6 +191,15 @@ static void via(struct widen *w, const char *where, bool has_a, const uint8_t *a
 	widen_add(w, where, family == 4 ? "via" : "via6", x, y);
 }
 
+/* However it is spelt. */
+static bool same_address(const char *a, const char *b)
+{
+	struct bwl_pfx x, y;
+
+	return !bwl_pfx_parse(a, &x, NULL) && !bwl_pfx_parse(b, &y, NULL) && x.family == y.family &&
+	       !memcmp(x.addr, y.addr, sizeof(x.addr));
+}
+
 /* Another way means another wire, or another reader: one person may not choose that. */
 static void way(struct widen *w, const char *where, const struct bwl_pol_peer *a,
 		const struct bwl_pol_peer *b)
@@ -183,21 +219,36 @@ static void way(struct widen *w, const char *where, const struct bwl_pol_peer *a
 	if (b->path == BWL_PATH_CLEAR)
 		return;
 	/* from clear, too: whoever is there can read it from now on */
-	same(w, where, "ipsec remote", x.remote, y.remote);
+	if (!same_address(x.remote, y.remote))
+		same(w, where, "ipsec remote", x.remote, y.remote);
 	same(w, where, "ipsec id", *x.remote ? widen_id(a) : "", widen_id(b));
 	if (a->path != BWL_PATH_CLEAR && *ppk(w->from, a))
 		same(w, where, "ipsec ppk", ppk(w->from, a), ppk(w->to, b));
 }
 
-static bool may_use(const struct bwl_policy *pol, const struct bwl_pol_peer *p, const char *port)
+/* Who opens a peer opens all that it is: what was changed while it was closed is said now. */
+static void opened(struct widen *w, const char *where, const struct bwl_pol_peer *b)
 {
-	for (size_t i = 0; i < p->nfrom; i++)
-		if (!strcmp(p->from[i], port))
-			return true;
-	for (size_t i = 0; !p->nfrom && i < pol->nports; i++)
-		if (!strcmp(pol->ports[i].name, port))
-			return true;
-	return false;
+	char text[80], one[64];
+	struct bwl_hop h;
+	size_t i, n = 0;
+
+	for (i = 0; i < b->naddresses && n < sizeof(text) - 50; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", i ? ", " : "",
+				      bwl_pfx_format(&b->addresses[i], one, sizeof(one)));
+	if (i < b->naddresses)
+		snprintf(text + n, sizeof(text) - n, ", and %zu more", b->naddresses - i);
+	widen_add(w, where, "addresses", "closed", text);
+	bwl_effect_hop(w->to, b, &h);
+	if (*h.remote)
+		snprintf(text, sizeof(text), "%s to %.40s by %.15s", bwl_path_name(b->path),
+			 h.remote, h.uplink);
+	else
+		snprintf(text, sizeof(text), "clear by %.15s", h.uplink);
+	widen_add(w, where, "way", "closed", text);
+	widen_add(w, where, "zone", "closed", *b->zone ? b->zone : "none");
+	if (b->contained)
+		widen_add(w, where, "contained", "closed", "no exit is counted");
 }
 
 void widen_peer(struct widen *w, const struct bwl_pol_peer *a, const struct bwl_pol_peer *b)
@@ -205,6 +256,8 @@ void widen_peer(struct widen *w, const struct bwl_pol_peer *a, const struct bwl_
 	char where[64];
 
 	snprintf(where, sizeof(where), "peer %s", b->name);
+	if (!widen_is_open(a))
+		opened(w, where, b);
 	grant(w, b->name, a, b);
 	floor_(w, b->name, a, b);
 	accept_(w, b->name, a, b);

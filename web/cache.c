@@ -69,8 +69,14 @@ struct entry *cache_entry(struct cache *c, const struct web_documents *d,
 
 	for (unsigned i = 0; i < CACHE_ENTRIES; i++) {
 		if (!strcmp(c->entry[i].question, question)) {
-			c->entry[i].used_ns = now_ns;
-			return &c->entry[i];
+			e = &c->entry[i];
+			e->used_ns = now_ns;
+			/* Not whose it was: who asks first what others will ask would take them
+			 * along. */
+			if (!e->asked)
+				e->place = (struct bwl_place){ .client = *client,
+							       .since_ns = now_ns };
+			return e;
 		}
 		if (!e && !*c->entry[i].question)
 			e = &c->entry[i];

@@ -284,6 +284,8 @@ int docs_hold(const struct docs *s, const struct docs_one *policy, const struct 
 		.offline_for_ns = bwl_payload_span(body, "offline_for", BWL_OFFLINE_FOR_NS),
 		.lease_most_ns = bwl_payload_span(body, "lease_most", 0),
 		.stages = bwl_payload_yes(body, "stages"),
+		.boot_ns = READ_BOOT_NS,
+		.wall_s = READ_WALL_S,
 	};
 	r = put_grants(s, policy, more, ret, e);
 	if (r)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Places of a server, of which there are only so many: connections, streams, questions. Whoever
- * comes gets one. If there are too many then, the client that has most gives one back, so that no
- * client keeps others out, however many it takes and however long it holds them. Who has shown no
- * certificate yet has places apart: anybody can connect without end.
+ * comes gets one. If there are too many then, the client that has most, perhaps his own, gives one
+ * back, so that no client keeps others out, however many it takes and however long it holds them.
+ * Who has shown no certificate yet has places apart: anybody can connect without end.
  *
  * The server counts, and says who is displaced. Pure, but for the certificate.
  */

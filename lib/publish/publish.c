@@ -217,7 +217,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	x->old_fixes = nold;
 	/* What was in force is not refused for what routes have become since. */
 	if (!o || !o->returns)
-		r = bwl_next_hops_agree(x->hop, x->nhops, old_hop, nold, e);
+		r = bwl_netdev_hops_agree(x->hop, x->nhops, old_hop, nold, e);
 	free(old_hop);
 	return r;
 }
@@ -284,7 +284,7 @@ static void settle_next_hops(struct bwl_pins *p)
 	int r = bwl_next_hops_in_force(p, &list, &n, &e);
 
 	if (!r) {
-		r = bwl_next_hops_fix(list, n, &e);
+		r = bwl_netdev_hops_fix(list, n, &e);
 		bwl_next_hops_sweep(p, list, n);
 	}
 	if (r)
@@ -309,7 +309,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	 * Before the first packet goes there, and before any other step that would have to be
 	 * undone.
 	 */
-	r = bwl_next_hops_fix(x->hop, x->nhops, e);
+	r = bwl_netdev_hops_fix(x->hop, x->nhops, e);
 	if (r == -EEXIST) { /* it was so before (prepare()) */
 		if (e)
 			bwl_warn("%s", e->text);

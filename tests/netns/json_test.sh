@@ -220,6 +220,7 @@ judged_later "lease sign of more than people allowed" ctl error lease sign "$LAB
 judged_later "approve" ctl approve approve "$LAB_TMP/other.yaml.signed" --root "$LAB_TMP/root" \
 	--against "$LAB_TMP/policy.yaml" --key "$LAB_TMP/bob.pem" --yes
 check "which widens and is signed" said '.widens and .signed'
+check "with its times, and the reason that it gives: none" said '.issued_at < .not_after and .signed_reason == null'
 sha=$("$CTL" --json policy verify "$LAB_TMP/root" | jq -r .digest)
 jq -n --arg r "$sha" '{ tray: "lab", root: $r }' >"$LAB_TMP/enrolment.json"
 prints signed-document "$CTL" policy sign "$LAB_TMP/enrolment.json" --type enrolment --key "$LAB_TMP/alice.pem" --fleet lab --name lab \

@@ -26,7 +26,7 @@ static void versions_only_rise_over_restarts_too(void **state)
 static void nobody_uses_up_a_name(void **state)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
-	const uint64_t step = 1ULL << 32, first = 1ULL << 62;
+	const uint64_t step = 1ULL << 44, first = 1ULL << 62;
 
 	(void)state;
 	assert_string_equal(give_policy(m, "new", 1, first + 1, "a"), "signed-malformed");

@@ -14,6 +14,7 @@
 #define MAC(n) ", next_hop_mac: 02:00:5e:00:00:0" #n
 #define FAR(n) "ipsec: { remote: 203.0.113." #n " }"
 #define PEERS "peers:\n"
+#define SELF "  - { name: self, addresses: [198.51.100.9], path: clear, grant: { rate: 1mbit } }\n"
 
 struct row {
 	const char *from, *to, *words;
@@ -70,6 +71,15 @@ static void a_closed_peer_moves_nobodys_next_hop(void **state)
 		{ PLAIN PEERS PEER("open", 2, FAR(1) OPEN) PEER("shut", 3, FAR(2) MAC(6)),
 		  PLAIN PEERS PEER("open", 2, FAR(1) OPEN) PEER("shut", 3, FAR(2)),
 		  "next hop 203.0.113.2 at p0: next_hop_mac: 02:00:5e:00:00:06 -> asked for" },
+		/* what leads to a far DPU may be any address there, also a clear peer's, and self's
+		 */
+		{ PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, FAR(2) MAC(6)),
+		  PLAIN PEERS PEER("open", 2, VIA OPEN),
+		  "next hop 203.0.113.2 at p0: next_hop_mac: 02:00:5e:00:00:06 -> asked for" },
+		{ PLAIN PEERS SELF PEER("shut", 3, VIA MAC(6)), PLAIN PEERS SELF,
+		  "next hop 192.0.2.1 at p0: next_hop_mac: 02:00:5e:00:00:06 -> asked for" },
+		{ PLAIN PEERS PEER("open", 2, VIA MAC(1) OPEN) PEER("shut", 3, FAR(2) MAC(6)),
+		  PLAIN PEERS PEER("open", 2, VIA MAC(1) OPEN), NULL },
 		/* controls: nothing of it is another's */
 		{ PLAIN PEERS PEER("open", 2, VIA MAC(6) OPEN) PEER("shut", 3, VIA MAC(6)),
 		  PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, VIA MAC(6)), NULL },
@@ -136,6 +146,119 @@ static void what_had_no_value_before_is_compared(void **state)
 	each(row, N(row));
 }
 
+/* Who goes live from `monitor` paces what zones, ports and the node held to the byte. */
+static void pacing_is_wider_than_monitor(void **state)
+{
+	static const struct row row[] = {
+		{ PLAIN PEERS PEER("open", 2, VIA ", grant: { rate: 1mbit, mode: monitor }"),
+		  PLAIN PEERS PEER("open", 2, VIA ", grant: { rate: 1mbit, mode: shape }"),
+		  "peer open, grant: mode: monitor -> shape" },
+		{ PLAIN PEERS PEER("open", 2, VIA ", grant: { rate: 1mbit, mode: monitor }"),
+		  PLAIN PEERS PEER("open", 2, VIA OPEN), NULL },
+	};
+
+	(void)state;
+	each(row, N(row));
+}
+
+#define H0 "{ dev: h0, sources: [10.0.7.0/24] }"
+#define H1 "{ dev: h1, sources: [10.0.8.0/24] }"
+#define TWO NODE "host_ports: [" H0 ", " H1 "]\nheartbeat: 60s\n"
+/* A host port that goes takes its limit with it, and an address is the same however it is spelt. */
+static void what_only_takes_away_is_one_persons(void **state)
+{
+	static const struct row row[] = {
+		{ TWO PEERS PEER("open", 2, VIA OPEN ", ports: { h1: { rate: 500kbit } }"),
+		  PLAIN PEERS PEER("open", 2, VIA OPEN), NULL },
+		{ TWO PEERS PEER("open", 2, VIA OPEN ", ports: { h1: { rate: 500kbit } }"),
+		  TWO PEERS PEER("open", 2, VIA OPEN ", from: [h0]"), NULL },
+		{ TWO PEERS PEER("open", 2, VIA OPEN ", ports: { h1: { rate: 500kbit } }"),
+		  TWO PEERS PEER("open", 2, VIA OPEN),
+		  "peer open, port h1: limit: there is one -> none" },
+		{ PLAIN PEERS PEER("open", 2, "ipsec: { remote: '2001:db8::a' }" OPEN),
+		  PLAIN PEERS PEER("open", 2, "ipsec: { remote: '2001:DB8:0::A' }" OPEN), NULL },
+	};
+
+	(void)state;
+	each(row, N(row));
+}
+
+/* One key renews leases as seldom as `lease_most` allows; where a lease's end destroys keys, that
+ * is two people's. */
+static void a_shorter_lease_destroys_nothing_by_one_person(void **state)
+{
+	static const char *const text[] = { PLAIN "lease: 3d\ntamper: { lease: destroy }\n",
+					    PLAIN "lease: 3d\ntamper: { lease: revoke }\n" };
+	struct bwl_widened w;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct bwl_policy *p = of(text[i]);
+		struct bwl_holding is = bwl_holding_of(p), to = is;
+
+		is.lease_most_ns = 86400000000000ULL;
+		to.lease_most_ns = 3000000000ULL;
+		assert_int_equal(bwl_widens(&is, &to, &w), !i);
+		bwl_widened_free(&w);
+		bwl_policy_free(p);
+	}
+}
+
+/* Whoever opens a peer is shown what it was made meanwhile, by one person. */
+static void who_opens_a_peer_sees_all_of_it(void **state)
+{
+	static const char *const words[] = {
+		"peer p: addresses: closed -> 10.1.0.2, fd00::/64",
+		"peer p: way: closed -> xfrm to 203.0.113.4 by p0",
+		"peer p: zone: closed -> none",
+		"peer p: contained: closed -> no exit is counted",
+		"peer p, grant: grant: none -> there is one",
+	};
+#define SHUT "  - { name: p, addresses: [10.1.0.2/32, 'fd00::/64'], contained: true, " FAR(4)
+	struct bwl_policy *a = of(PLAIN PEERS SHUT " }\n"), *b = of(PLAIN PEERS SHUT OPEN " }\n");
+	struct bwl_holding x = bwl_holding_of(a), y = bwl_holding_of(b);
+	char text[BWL_WIDENING_TEXT];
+	struct bwl_widened w;
+
+	(void)state;
+	assert_true(bwl_widens(&x, &y, &w));
+	for (unsigned i = 0; i < N(words); i++) {
+		bool said = false;
+
+		for (size_t k = 0; k < w.n; k++)
+			said = said || !strcmp(bwl_widening_text(&w.item[k], text), words[i]);
+		if (!said)
+			fail_msg("not said: %s", words[i]);
+	}
+	bwl_widened_free(&w);
+	bwl_policy_free(a);
+	bwl_policy_free(b);
+}
+
+/* A policy of a document is read with clocks of its own: an end in 2027 was said to be in 2083. */
+static void an_end_is_said_by_the_clocks_that_it_was_read_with(void **state)
+{
+	struct bwl_policy *a = of(PLAIN PEERS PEER(
+				  "p", 2,
+				  VIA ", grant: { rate: 1mbit, until: 2027-01-15T09:00:00Z }")),
+			  *b = of(PLAIN PEERS PEER(
+				  "p", 2,
+				  VIA ", grant: { rate: 1mbit, until: 2027-01-15T10:00:00Z }"));
+	struct bwl_holding x = bwl_holding_of(a), y = bwl_holding_of(b);
+	char text[BWL_WIDENING_TEXT];
+	struct bwl_widened w;
+
+	(void)state;
+	y.boot_ns = NOW_BOOT;
+	y.wall_s = NOW_WALL;
+	assert_true(bwl_widens(&x, &y, &w));
+	assert_string_equal(bwl_widening_text(w.item, text),
+			    "peer p, grant: until: 2027-01-15T09:00:00Z -> 2027-01-15T10:00:00Z");
+	bwl_widened_free(&w);
+	bwl_policy_free(a);
+	bwl_policy_free(b);
+}
+
 /* Without a heartbeat nothing can be clamped: it is a revocation, which a heartbeat softens. */
 static void a_clamp_that_was_a_revocation_stays_one(void **state)
 {
@@ -182,6 +305,11 @@ int main(void)
 		cmocka_unit_test(a_closed_peer_moves_nobodys_next_hop),
 		cmocka_unit_test(a_closed_peer_lets_nobody_speak_to_this_dpu),
 		cmocka_unit_test(what_had_no_value_before_is_compared),
+		cmocka_unit_test(pacing_is_wider_than_monitor),
+		cmocka_unit_test(what_only_takes_away_is_one_persons),
+		cmocka_unit_test(a_shorter_lease_destroys_nothing_by_one_person),
+		cmocka_unit_test(who_opens_a_peer_sees_all_of_it),
+		cmocka_unit_test(an_end_is_said_by_the_clocks_that_it_was_read_with),
 		cmocka_unit_test(a_clamp_that_was_a_revocation_stays_one),
 		cmocka_unit_test(a_floor_that_holds_sooner_opens_nothing),
 	};

@@ -222,6 +222,25 @@ static void who_asks_most_makes_room(void **state)
 	cache_done(&c);
 }
 
+/* Whoever asks first what others will ask does not take them along when his own must go. */
+static void who_asks_too_has_a_part_of_the_question(void **state)
+{
+	static struct cache c;
+	char question[32];
+	struct entry *e;
+
+	(void)state;
+	e = cache_hold(entry_of(&c, "stats?x=theirs", 1, 1));
+	for (unsigned i = 1; i < CACHE_QUERIES; i++) {
+		snprintf(question, sizeof(question), "stats?x=%u", i);
+		cache_hold(entry_of(&c, question, 1, 1 + i));
+	}
+	assert_ptr_equal(cache_crowds(&c), e); /* control: the oldest of the only client */
+	assert_ptr_equal(cache_hold(entry_of(&c, "stats?x=theirs", 2, 2)), e);
+	assert_ptr_not_equal(cache_crowds(&c), e);
+	cache_done(&c);
+}
+
 static void clients_take_turns(void **state)
 {
 	static struct cache c;
@@ -247,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_asks_most_makes_room),
+		cmocka_unit_test(who_asks_too_has_a_part_of_the_question),
 		cmocka_unit_test(clients_take_turns),
 		cmocka_unit_test(a_document_is_fresh_for_its_time),
 		cmocka_unit_test(the_oldest_that_nobody_needs_makes_room),

@@ -121,6 +121,18 @@ int bwl_netdev_hop_find(struct bwl_fixed_hop *io);
 int bwl_netdev_hop_check(const struct bwl_fixed_hop *f, struct bwl_err *e);
 /* Enters it, and reads it back. An entry that is already right keeps its owner. */
 int bwl_netdev_hop_fix(const struct bwl_fixed_hop *f, struct bwl_err *e);
+/*
+ * -EEXIST: two entries of the list have other MACs for one address, by routes, and those of old
+ * (the policy before; NULL: none) did not have two there. A policy may be refused for what it
+ * brings, not for where routes lead.
+ */
+int bwl_netdev_hops_agree(const struct bwl_fixed_hop *list, size_t n,
+			  const struct bwl_fixed_hop *old, size_t nold, struct bwl_err *e);
+/*
+ * Puts all entries with an ifindex into the table; of two for one address one, and -EEXIST. 0, or
+ * the first other error; the others are there nevertheless.
+ */
+int bwl_netdev_hops_fix(const struct bwl_fixed_hop *list, size_t n, struct bwl_err *e);
 /* Removes our own entries of the device, except those that stay. 0 or -errno. */
 int bwl_netdev_hops_sweep(uint32_t ifindex, bool (*stays)(const struct bwl_fixed_hop *f, void *arg),
 			  void *arg);

@@ -11,18 +11,6 @@ size_t bwl_next_hops(const struct bwl_pins *p, const struct bwl_gen *g, struct b
 /* The same for the policy in force; an empty list if there is none. */
 int bwl_next_hops_in_force(struct bwl_pins *p, struct bwl_fixed_hop **ret, size_t *ret_n,
 			   struct bwl_err *e);
-/*
- * -EEXIST: two entries of the list have other MACs for one address, by routes, and those of old
- * (the policy before; NULL: none) did not have two there. A policy may be refused for what it
- * brings, not for where routes lead.
- */
-int bwl_next_hops_agree(const struct bwl_fixed_hop *list, size_t n, const struct bwl_fixed_hop *old,
-			size_t nold, struct bwl_err *e);
-/*
- * Puts all entries with an ifindex into the table; of two for one address one, and -EEXIST. 0, or
- * the first other error; the others are there nevertheless.
- */
-int bwl_next_hops_fix(const struct bwl_fixed_hop *list, size_t n, struct bwl_err *e);
 /* Removes entries that bwlimit made before and that are not in the list. */
 void bwl_next_hops_sweep(const struct bwl_pins *p, const struct bwl_fixed_hop *list, size_t n);
 
