@@ -216,7 +216,9 @@ const struct ctl_cmd ctl_evidence_cmds[] = {
 	  "Checks totals against counters, interval by interval, each record that is shown, and the\n"
 	  "log's proof of each. Name the oldest of several folders first; each has a checkpoint of its\n"
 	  "own, and continues where the previous one ends, or overlaps with it.\n"
-	  "Exit code 1 if anything is wrong.\n\n" TRUST_HELP
+	  "The verdict is ok; gap, if nothing is wrong and the evidence itself says that something is\n"
+	  "missing; `newer: cannot judge`, if something in it is of a later version; or BAD. What cannot\n"
+	  "be read is BAD. Exit code 0 for ok and gap, otherwise 1.\n\n" TRUST_HELP
 	  "  --seed-from FILE   the records of these draws must be among those shown\n"
 	  "  --draws N          number of draws; needs the folder, too\n"
 	  "  --nonce TEXT       the text that the auditor chose once he had the folder\n"

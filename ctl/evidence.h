@@ -35,17 +35,21 @@ int evidence_write(const char *dir, const char *name, mode_t mode, const char *t
 #define EVIDENCE_CHECKPOINT "checkpoint"
 struct evidence_export {
 	char dir[400];
-	uint64_t *n; /* of the entries */
+	uint64_t *n; /* of the entries, ascending */
 	size_t count;
+	char stray[256]; /* the first file that is named like one of an entry, and is of none */
+	size_t strays;
 };
 int evidence_export_list(const char *dir, struct evidence_export *ret, struct bwl_err *e);
 struct evidence_part {
 	char *line, *proof;
 	size_t line_len, proof_len;
 	struct ev_entry x;
+	uint64_t n; /* of the record, as it says */
 	struct ev_peer *peer;
 	uint32_t npeers;
 };
+/* -EV_NEWER: line and proof are read; the entry, or its peers, are of a later version. */
 int evidence_export_read(const struct evidence_export *d, size_t i, struct evidence_part *ret,
 			 struct bwl_err *e);
 void evidence_part_free(struct evidence_part *p);

@@ -103,6 +103,42 @@ static int by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+/* Is the file of one of the entries? Their names differ only in their end. */
+static bool is_of_entry(const struct evidence_export *x, const char *name, uint64_t n)
+{
+	static const char *const form[] = { EVIDENCE_ENTRY, EVIDENCE_PROOF, EVIDENCE_PEERS };
+	bool named = false;
+	char again[64];
+
+	for (size_t i = 0; !named && i < 3; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(again, sizeof(again), form[i], (unsigned long long)n);
+#pragma GCC diagnostic pop
+		named = !strcmp(again, name);
+	}
+	return named && bsearch(&n, x->n, x->count, sizeof(*x->n), by_number);
+}
+
+/* A file that looks like a part of an entry, and is of none: what it has would not be looked at. */
+static void find_strays(DIR *d, struct evidence_export *x)
+{
+	static const char *const end[] = { ".entry", ".tlog-proof", ".peers" };
+	struct dirent *f;
+
+	rewinddir(d);
+	while ((f = readdir(d)))
+		for (size_t i = 0; i < 3; i++) {
+			size_t n = strlen(f->d_name), m = strlen(end[i]);
+
+			if (n < m || strcmp(f->d_name + n - m, end[i]) ||
+			    is_of_entry(x, f->d_name, strtoull(f->d_name, NULL, 10)))
+				continue;
+			if (!x->strays++)
+				snprintf(x->stray, sizeof(x->stray), "%.250s", f->d_name);
+		}
+}
+
 int evidence_export_list(const char *dir, struct evidence_export *ret, struct bwl_err *e)
 {
 	DIR *d = opendir(dir);
@@ -127,12 +163,14 @@ int evidence_export_list(const char *dir, struct evidence_export *ret, struct bw
 				reallocarray(ret->n, room = 2 * room + 64, sizeof(*ret->n)));
 		ret->n[ret->count++] = n;
 	}
-	closedir(d);
 	if (!ret->count) {
+		closedir(d);
 		bwl_fail(e, ENOENT, "%.300s has no intervals", dir);
 		return bwl_hint(e, "bwlimit-ctl evidence export writes them");
 	}
 	qsort(ret->n, ret->count, sizeof(*ret->n), by_number);
+	find_strays(d, ret);
+	closedir(d);
 	return 0;
 }
 
@@ -151,52 +189,66 @@ static int read_part(const struct evidence_export *d, size_t i, const char *form
 
 static int parse_peers(struct evidence_part *p, const char *text, size_t len, struct bwl_err *e)
 {
+	struct bwl_err why = { 0 };
 	size_t room = 0;
 	const char *nl;
 
 	for (; len; len -= (size_t)(nl + 1 - text), text = nl + 1) {
 		json_t *o;
-		bool good;
+		int r;
 
 		nl = memchr(text, '\n', len);
 		if (!nl || nl - text >= EV_TEXT || p->npeers == EV_SLOTS_MOST)
-			return bwl_fail(e, EBADMSG, "peer %u is cut off", p->npeers + 1);
+			return bwl_fail(e, EBADMSG, "slot %u is cut off, or one too many",
+					p->npeers);
 		o = json_loadb(text, (size_t)(nl - text), JSON_REJECT_DUPLICATES, NULL);
 		if (p->npeers == room)
 			p->peer = bwl_must(
 				reallocarray(p->peer, room = 2 * room + 64, sizeof(*p->peer)));
-		good = ev_peer_parse(o, &p->peer[p->npeers++]);
+		r = ev_peer_parse(o, &p->peer[p->npeers++], &why);
 		json_decref(o);
-		if (!good)
-			return bwl_fail(e, EBADMSG, "peer %u cannot be read", p->npeers);
+		if (r)
+			return bwl_fail(e, -r, "slot %u: %s", p->npeers - 1, why.text);
 	}
 	return 0;
 }
 
-int evidence_export_read(const struct evidence_export *d, size_t i, struct evidence_part *ret,
-			 struct bwl_err *e)
+/* What is read before a failure stays in *ret. */
+static int read_all(const struct evidence_export *d, size_t i, struct evidence_part *ret,
+		    struct bwl_err *e)
 {
+	unsigned long long n = d->n[i];
 	struct bwl_err why = { 0 };
 	char *peers = NULL;
-	uint64_t n;
 	size_t len;
 	int r;
 
-	memset(ret, 0, sizeof(*ret));
 	r = read_part(d, i, EVIDENCE_ENTRY, BWL_AUDIT_LINE, &ret->line, &ret->line_len, e);
 	if (!r)
 		r = read_part(d, i, EVIDENCE_PROOF, BWL_TLOG_PROOF_MAX, &ret->proof,
 			      &ret->proof_len, e);
 	if (!r)
 		r = read_part(d, i, EVIDENCE_PEERS, PEERS_MOST, &peers, &len, e);
-	if (!r && (!ev_entry_line(ret->line, ret->line_len, &ret->x, &n) || n != d->n[i]))
-		r = bwl_fail(e, EBADMSG, "record %llu is not the entry of an interval",
-			     (unsigned long long)d->n[i]);
-	if (!r && parse_peers(ret, peers, len, &why))
-		r = bwl_fail(e, EBADMSG, "record %llu: %.300s", (unsigned long long)d->n[i],
-			     why.text);
-	free(peers);
 	if (r)
+		return r;
+	r = ev_entry_line(ret->line, ret->line_len, &ret->x, &ret->n, &why);
+	if (!r && ret->n != n)
+		r = bwl_fail(&why, EBADMSG, "it is not the entry of that record, but of %llu",
+			     (unsigned long long)ret->n);
+	if (!r)
+		r = parse_peers(ret, peers, len, &why);
+	free(peers);
+	return r ? bwl_fail(e, -r, "record %llu: %.400s", n, why.text) : 0;
+}
+
+int evidence_export_read(const struct evidence_export *d, size_t i, struct evidence_part *ret,
+			 struct bwl_err *e)
+{
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = read_all(d, i, ret, e);
+	if (r && r != -EV_NEWER)
 		evidence_part_free(ret);
 	return r;
 }

@@ -291,8 +291,10 @@ static int read_bytes(struct ctl *c, const char *dir, struct evidence_bytes *b)
 
 	for (size_t i = 0; !r && i < d.count; i++) {
 		r = evidence_export_read(&d, i, &part, &c->err);
-		if (r)
+		if (r) {
+			evidence_part_free(&part);
 			break;
+		}
 		if (ev_entry_wrong(&part.x, part.peer, part.npeers) ||
 		    !evidence_bytes_add(b, d.n[i], &part.x, part.peer, part.npeers))
 			r = bwl_fail(&c->err, EBADMSG,

@@ -15,6 +15,7 @@ struct side {
 	bool mixed, unbalanced, part;
 	struct ev_sum out, in;
 	uint64_t gaps, skips, intervals; /* skips: gaps, in which intervals are not shown */
+	uint64_t timeless;               /* intervals whose begin or end is not known */
 	struct ev_id last;
 	bool overflow;
 };
@@ -33,7 +34,7 @@ static void on_peer(const struct ev_entry *x, const struct ev_peer *p, uint32_t 
 	for (size_t i = 0; i < p->nparts; i++)
 		s->overflow |= !ev_sum_add(!strcmp(p->part[i].way, "out") ? &s->out : &s->in,
 					   &p->part[i].sum);
-	if (!s->intervals || strcmp(x->id.begin, s->begin) < 0)
+	if (*x->id.begin && (!*s->begin || strcmp(x->id.begin, s->begin) < 0))
 		strcpy(s->begin, x->id.begin);
 	if (strcmp(x->id.end, s->end) > 0)
 		strcpy(s->end, x->id.end);
@@ -41,6 +42,7 @@ static void on_peer(const struct ev_entry *x, const struct ev_peer *p, uint32_t 
 	if (!s->intervals || !ev_id_same(&s->last, &x->id)) {
 		s->skips += s->intervals && !ev_follows(&s->last, &x->id);
 		s->gaps += x->id.gap;
+		s->timeless += !*x->id.begin || !*x->id.end;
 	}
 	s->intervals++;
 	s->last = x->id;
@@ -59,8 +61,10 @@ static int read_side(struct side *s, const struct ev_trust *t)
 		return r;
 	doc = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
 	free(text);
-	if (ev_opening_check(doc, t, &w, &e))
-		r = bwl_fail(&s->c->err, EBADMSG, "%.200s: %.400s", s->path, e.text);
+	r = ev_opening_check(doc, t, &w, &e);
+	if (r)
+		r = bwl_fail(&s->c->err, -r, "%.200s: %s%.400s", s->path,
+			     r == -EV_NEWER ? "newer: cannot judge: " : "", e.text);
 	else if (s->mixed || !s->intervals || s->part)
 		r = bwl_fail(&s->c->err, EBADMSG,
 			     "%.200s must be written by `evidence open --peer`, for one peer",
@@ -115,9 +119,11 @@ static int say(struct ctl *c, const struct side *from, const struct side *to, ui
 		bwl_doc_print(o);
 	} else {
 		bwl_put(stdout, "sent      %20llu bytes to %s, %s to %s\n",
-			(unsigned long long)sent, from->peer, from->begin, from->end);
+			(unsigned long long)sent, from->peer, *from->begin ? from->begin : "?",
+			*from->end ? from->end : "?");
 		bwl_put(stdout, "arrived   %20llu bytes from %s, %s to %s\n",
-			(unsigned long long)arrived, to->peer, to->begin, to->end);
+			(unsigned long long)arrived, to->peer, *to->begin ? to->begin : "?",
+			*to->end ? to->end : "?");
 		printf("refused   %20llu bytes, on arrival (accept)\n",
 		       (unsigned long long)refused);
 		printf("lost      %20llu bytes to the named causes\n", (unsigned long long)causes);
@@ -128,6 +134,9 @@ static int say(struct ctl *c, const struct side *from, const struct side *to, ui
 				(unsigned long long)left);
 		if (from->unbalanced || to->unbalanced || from->gaps || to->gaps)
 			puts("note some intervals report that they do not balance, or that something is missing");
+		if (from->timeless || to->timeless)
+			printf("note %llu intervals do not know their begin or end: their bytes count, and the times above are of the others\n",
+			       (unsigned long long)(from->timeless + to->timeless));
 		if (from->skips || to->skips)
 			printf("note %llu gaps between the intervals shown: nothing of the peer was in them, or they were left out; evidence export tells which\n",
 			       (unsigned long long)(from->skips + to->skips));

@@ -18,6 +18,7 @@ void ev_entered_add(struct ev_entered *v, const struct ev_entry *x)
 		v->id = bwl_must(reallocarray(v->id, v->room = 2 * v->room + 64, sizeof(*v->id)));
 	v->id[v->n++] = x->id;
 	v->last = *x;
+	v->unread = false;
 }
 
 bool ev_entered_has(const struct ev_entered *v, const struct ev_id *id)
@@ -37,11 +38,16 @@ void ev_entered_free(struct ev_entered *v)
 static int take(const struct bwl_audit_item *i, void *arg)
 {
 	const char *event = json_string_value(json_object_get(i->json, "event"));
+	struct ev_entered *v = arg;
 	struct ev_entry x;
 
-	if (i->kind == BWL_AUDIT_RECORD && event && !strcmp(event, EV_EVENT) &&
-	    ev_entry_parse(json_object_get(i->json, "data"), &x))
-		ev_entered_add(arg, &x);
+	if (i->kind != BWL_AUDIT_RECORD || !event || strcmp(event, EV_EVENT))
+		return 0;
+	if (!ev_entry_parse(json_object_get(i->json, "data"), &x, NULL) ||
+	    ev_entry_identity(json_object_get(i->json, "data"), &x))
+		ev_entered_add(v, &x);
+	else
+		v->unread = true;
 	return 0;
 }
 

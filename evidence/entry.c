@@ -10,9 +10,6 @@
 #define DIGITS 20 /* of 2^64 - 1 */
 #define NO_TIME "0000-00-00T00:00:00.000Z"
 
-static const char *const total_name[EV_TOTALS] = { "before", "after", "flows", "remainder",
-						   "unclassed" };
-
 bool ev_totals(const struct ev_peer *peer, uint32_t n, struct ev_sum ret[static EV_TOTALS])
 {
 	struct ev_sum before, after;
@@ -80,101 +77,181 @@ static bool parse_numbers(const json_t *a, struct ev_sum *ret)
 	return true;
 }
 
-/*
- * Flags are written as 0 or 1: `true` is shorter than `false`, and every entry has the same length.
- */
-static const struct flag {
-	const char *name;
-	size_t at;
-} flags[] = { { "final", offsetof(struct ev_id, final) },
-	      { "gap", offsetof(struct ev_id, gap) },
-	      { "thinned", offsetof(struct ev_id, thinned) },
-	      { "balanced", offsetof(struct ev_id, balanced) },
-	      { "other_known", offsetof(struct ev_id, other_known) } };
-#define FLAGS (sizeof(flags) / sizeof(flags[0]))
+enum kind { BOOT, NUMBER, TIME, FLAG, SUM, SLOTS, HASH };
 
-static bool *flag_of(struct ev_id *id, size_t i)
+/* The accepted values, for messages. */
+static const char *const domain[] = {
+	[BOOT] = "text of 1 to 39 bytes",
+	[NUMBER] = "20 digits, at most 2^64 - 1",
+	[TIME] = "YYYY-MM-DDTHH:MM:SS.mmmZ from 1970 on, or " NO_TIME " if it is not known",
+	[FLAG] = "0 or 1",
+	[SUM] = "four numbers of 20 digits, each at most 2^64 - 1",
+	[SLOTS] = "a power of two up to 2^20, in 20 digits",
+	[HASH] = EV_DOMAIN_HASH,
+};
+
+/*
+ * All that an entry has, after its version. Flags are written as 0 or 1: `true` is shorter than
+ * `false`, and every entry has the same length.
+ */
+#define AT(member) offsetof(struct ev_entry, member)
+static const struct field {
+	const char *name;
+	enum kind kind;
+	size_t at;
+} fields[] = {
+	{ "boot", BOOT, AT(id.boot) },
+	{ "tables", NUMBER, AT(id.tables) },
+	{ "interval", NUMBER, AT(id.interval) },
+	{ "sequence", NUMBER, AT(id.sequence) },
+	{ "epoch", NUMBER, AT(epoch) },
+	{ "begin", TIME, AT(id.begin) },
+	{ "end", TIME, AT(id.end) },
+	{ "final", FLAG, AT(id.final) },
+	{ "gap", FLAG, AT(id.gap) },
+	{ "thinned", FLAG, AT(id.thinned) },
+	{ "balanced", FLAG, AT(id.balanced) },
+	{ "other_known", FLAG, AT(id.other_known) },
+	{ "other", SUM, AT(id.other) },
+	{ "before", SUM, AT(total[EV_BEFORE]) },
+	{ "after", SUM, AT(total[EV_AFTER]) },
+	{ "flows", SUM, AT(total[EV_FLOWS]) },
+	{ "remainder", SUM, AT(total[EV_REMAINDER]) },
+	{ "unclassed", SUM, AT(total[EV_UNCLASSED]) },
+	{ "slots", SLOTS, AT(slots) },
+	{ "root", HASH, AT(root) },
+	{ "previous", HASH, AT(previous) },
+};
+#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+static json_t *field_json(const struct field *f, const struct ev_entry *x)
 {
-	return (bool *)((char *)id + flags[i].at);
+	const void *at = (const char *)x + f->at;
+
+	switch (f->kind) {
+	case BOOT:
+		return json_string(at);
+	case NUMBER:
+		return number(*(const uint64_t *)at);
+	case TIME:
+		return json_string(*(const char *)at ? at : NO_TIME);
+	case FLAG:
+		return json_integer(*(const bool *)at);
+	case SUM:
+		return numbers(at);
+	case SLOTS:
+		return number(*(const uint32_t *)at);
+	case HASH:
+		return ev_bytes_json(at, 32);
+	}
+	return NULL;
 }
 
 json_t *ev_entry_json(const struct ev_entry *x)
 {
-	struct ev_id id = x->id;
 	json_t *o = json_object();
-	size_t i;
 
 	json_object_set_new(o, "version", json_integer(VERSION));
-	json_object_set_new(o, "boot", json_string(id.boot));
-	json_object_set_new(o, "tables", number(id.tables));
-	json_object_set_new(o, "interval", number(id.interval));
-	json_object_set_new(o, "sequence", number(id.sequence));
-	json_object_set_new(o, "epoch", number(x->epoch));
-	json_object_set_new(o, "begin", json_string(*id.begin ? id.begin : NO_TIME));
-	json_object_set_new(o, "end", json_string(*id.end ? id.end : NO_TIME));
-	for (i = 0; i < FLAGS; i++)
-		json_object_set_new(o, flags[i].name, json_integer(*flag_of(&id, i)));
-	json_object_set_new(o, "other", numbers(&id.other));
-	for (i = 0; i < EV_TOTALS; i++)
-		json_object_set_new(o, total_name[i], numbers(&x->total[i]));
-	json_object_set_new(o, "slots", number(x->slots));
-	json_object_set_new(o, "root", ev_bytes_json(x->root.b, 32));
-	json_object_set_new(o, "previous", ev_bytes_json(x->previous.b, 32));
+	for (size_t i = 0; i < FIELDS; i++)
+		json_object_set_new(o, fields[i].name, field_json(&fields[i], x));
 	return o;
 }
 
 static bool parse_time(const json_t *o, char ret[static EV_TIME])
 {
+	int64_t at;
+
 	if (!ev_text_parse(o, ret, EV_TIME))
 		return false;
-	if (!strcmp(ret, NO_TIME))
-		memset(ret, 0, EV_TIME);
+	if (strcmp(ret, NO_TIME))
+		return ev_time_s(ret, &at);
+	memset(ret, 0, EV_TIME);
 	return true;
 }
 
-bool ev_entry_parse(const json_t *data, struct ev_entry *ret)
+static bool parse_field(const struct field *f, const json_t *o, struct ev_entry *ret)
 {
-	struct ev_id *id = &ret->id;
-	uint64_t version, slots, flag;
-	size_t i;
+	void *at = (char *)ret + f->at;
+	uint64_t n;
+
+	switch (f->kind) {
+	case BOOT:
+		return ev_text_parse(o, at, EV_BOOT) && *(char *)at;
+	case NUMBER:
+		return parse_number(o, at);
+	case TIME:
+		return parse_time(o, at);
+	case FLAG:
+		if (!ev_number_parse(o, 1, &n))
+			return false;
+		*(bool *)at = n;
+		return true;
+	case SUM:
+		return parse_numbers(o, at);
+	case SLOTS:
+		if (!parse_number(o, &n) || !ev_is_slots(n))
+			return false;
+		*(uint32_t *)at = (uint32_t)n;
+		return true;
+	case HASH:
+		return ev_bytes_parse(o, at, 32);
+	}
+	return false;
+}
+
+int ev_entry_parse(const json_t *data, struct ev_entry *ret, struct bwl_err *e)
+{
+	const char *known[FIELDS + 2] = { "version" };
+	uint64_t version;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!ev_number_parse(json_object_get(data, "version"), VERSION, &version) ||
-	    version != VERSION || json_object_size(data) != 17 + EV_TOTALS ||
-	    !ev_text_parse(json_object_get(data, "boot"), id->boot, sizeof(id->boot)) ||
-	    !parse_number(json_object_get(data, "tables"), &id->tables) ||
-	    !parse_number(json_object_get(data, "interval"), &id->interval) ||
-	    !parse_number(json_object_get(data, "sequence"), &id->sequence) ||
-	    !parse_number(json_object_get(data, "epoch"), &ret->epoch) ||
-	    !parse_time(json_object_get(data, "begin"), id->begin) ||
-	    !parse_time(json_object_get(data, "end"), id->end) ||
-	    !parse_numbers(json_object_get(data, "other"), &id->other) ||
-	    !parse_number(json_object_get(data, "slots"), &slots) || !ev_is_slots(slots) ||
-	    !ev_bytes_parse(json_object_get(data, "root"), ret->root.b, 32) ||
-	    !ev_bytes_parse(json_object_get(data, "previous"), ret->previous.b, 32))
-		return false;
-	for (i = 0; i < FLAGS; i++) {
-		if (!ev_number_parse(json_object_get(data, flags[i].name), 1, &flag))
-			return false;
-		*flag_of(id, i) = flag;
+	if (!ev_number_parse(json_object_get(data, "version"), INT64_MAX, &version) || !version)
+		return bwl_fail(e, EBADMSG, "the entry has no version: must be a number from 1 on");
+	if (version > VERSION)
+		return bwl_fail(e, EV_NEWER, "the entry is of version %llu, this program knows %d",
+				(unsigned long long)version, VERSION);
+	for (size_t i = 0; i < FIELDS; i++) {
+		const json_t *o = json_object_get(data, fields[i].name);
+
+		if (!parse_field(&fields[i], o, ret))
+			return bwl_fail(e, EBADMSG, "the entry's `%s` %s: must be %s",
+					fields[i].name, o ? "cannot be read" : "is missing",
+					domain[fields[i].kind]);
+		known[i + 1] = fields[i].name;
 	}
-	for (i = 0; i < EV_TOTALS; i++)
-		if (!parse_numbers(json_object_get(data, total_name[i]), &ret->total[i]))
-			return false;
-	ret->slots = (uint32_t)slots;
-	return true;
+	return ev_only_known(data, known, e);
 }
 
-bool ev_entry_line(const char *line, size_t len, struct ev_entry *ret, uint64_t *ret_n)
+bool ev_entry_identity(const json_t *data, struct ev_entry *ret)
+{
+	static const char *const wanted[] = { "boot",     "tables", "interval",
+					      "sequence", "final",  "root" };
+	size_t found = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < FIELDS; i++)
+		for (size_t k = 0; k < sizeof(wanted) / sizeof(wanted[0]); k++)
+			if (!strcmp(fields[i].name, wanted[k]))
+				found += parse_field(&fields[i], json_object_get(data, wanted[k]),
+						     ret);
+	return found == sizeof(wanted) / sizeof(wanted[0]);
+}
+
+int ev_entry_line(const char *line, size_t len, struct ev_entry *ret, uint64_t *ret_n,
+		  struct bwl_err *e)
 {
 	json_t *o = len < 65536 ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const char *event = json_string_value(json_object_get(o, "event"));
-	bool good = event && !strcmp(event, EV_EVENT) &&
-		    ev_number_parse(json_object_get(o, "n"), INT64_MAX, ret_n) &&
-		    ev_entry_parse(json_object_get(o, "data"), ret);
+	int r = 0;
 
+	memset(ret, 0, sizeof(*ret));
+	if (!event || strcmp(event, EV_EVENT) ||
+	    !ev_number_parse(json_object_get(o, "n"), INT64_MAX, ret_n))
+		r = bwl_fail(e, EBADMSG, "it is not the log's record of an interval");
+	if (!r)
+		r = ev_entry_parse(json_object_get(o, "data"), ret, e);
 	json_decref(o);
-	return good;
+	return r;
 }
 
 const char *ev_entry_wrong(const struct ev_entry *x, const struct ev_peer *peer, uint32_t n)

@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See interval.h. */
+#include <bwl/reasons.h>
+#include <bwl/text.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "interval.h"
+#include "maps/reason.h"
 
-static bool is_pass(const char *reason)
+/*
+ * Did it pass? -EV_NEWER: no reason that this version knows, so nobody here can tell on which side
+ * its bytes belong.
+ */
+static int find_reason(const char *reason, bool *ret_pass, struct bwl_err *e)
 {
-	return !strncmp(reason, "pass", 4);
+	char shown[EV_WORD];
+
+	for (unsigned i = 0; i < _BWL_REASON_MAX; i++)
+		if (!strcmp(bwl_reason_name(i), reason)) {
+			*ret_pass = bwl_reason_is_pass(i);
+			return 0;
+		}
+	bwl_text_ascii(shown, sizeof(shown), reason);
+	return bwl_fail(e, EV_NEWER, "reason `%s` of a record is not known to this version", shown);
 }
 
 static void set_sum(struct ev_record *r, bool pass, uint64_t frames, uint64_t bytes,
@@ -65,6 +79,7 @@ bool ev_record_scan(const char *line, size_t len, struct ev_record *ret)
 	const char *at = line, *end = line + len;
 	uint64_t frames, bytes, charged;
 	char reason[EV_WORD];
+	bool pass;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->line = line;
@@ -78,9 +93,10 @@ bool ev_record_scan(const char *line, size_t len, struct ev_record *ret)
 	    !scan_word(&at, end, ",\"reason\":\"", reason, sizeof(reason)) ||
 	    !scan_number(&at, end, ",\"frames\":", &frames) ||
 	    !scan_number(&at, end, ",\"bytes\":", &bytes) ||
-	    !scan_number(&at, end, ",\"charged_bytes\":", &charged))
+	    !scan_number(&at, end, ",\"charged_bytes\":", &charged) || !ev_is_way(ret->way) ||
+	    find_reason(reason, &pass, NULL))
 		return false;
-	set_sum(ret, is_pass(reason), frames, bytes, charged);
+	set_sum(ret, pass, frames, bytes, charged);
 	return true;
 }
 
@@ -92,31 +108,47 @@ static bool get_name(const json_t *o, char name[static EV_NAME])
 	return json_is_null(peer) || ev_text_parse(peer, name, EV_NAME);
 }
 
-bool ev_record_parse(const char *line, size_t len, struct ev_record *ret, char name[static EV_NAME])
+int ev_record_parse(const char *line, size_t len, struct ev_record *ret, char name[static EV_NAME],
+		    struct bwl_err *e)
 {
+	static const char *const known[] = {
+		"kind",      "id",          "peer",        "generation",
+		"direction", "port",        "class",       "reason",
+		"source",    "source_port", "destination", "destination_port",
+		"frames",    "bytes",       "queue_pair",  "charged_bytes",
+		"first",     "last",        "tcp_flags",   "ip_protocol",
+		NULL,
+	};
 	json_t *o = len < EV_LINE ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const char *kind = json_string_value(json_object_get(o, "kind"));
 	uint64_t frames, bytes, charged;
 	char reason[EV_WORD];
-	bool good;
+	bool pass = false;
+	int r = 0;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->line = line;
 	ret->len = len;
-	good = kind && (!strcmp(kind, "flow") || !strcmp(kind, "flow-remainder")) &&
-	       get_name(o, name) &&
-	       ev_number_parse(json_object_get(o, "id"), UINT32_MAX, &ret->id) &&
-	       ev_text_parse(json_object_get(o, "direction"), ret->way, sizeof(ret->way)) &&
-	       ev_text_parse(json_object_get(o, "class"), ret->class_, sizeof(ret->class_)) &&
-	       ev_text_parse(json_object_get(o, "reason"), reason, sizeof(reason)) &&
-	       ev_number_parse(json_object_get(o, "frames"), INT64_MAX, &frames) &&
-	       ev_number_parse(json_object_get(o, "bytes"), INT64_MAX, &bytes) &&
-	       ev_number_parse(json_object_get(o, "charged_bytes"), INT64_MAX, &charged);
-	if (good)
-		set_sum(ret, is_pass(reason), frames, bytes, charged);
-	ret->remainder = good && !strcmp(kind, "flow-remainder");
+	if (!kind || (strcmp(kind, "flow") && strcmp(kind, "flow-remainder")) ||
+	    !get_name(o, name) ||
+	    !ev_number_parse(json_object_get(o, "id"), UINT32_MAX, &ret->id) ||
+	    !ev_text_parse(json_object_get(o, "direction"), ret->way, sizeof(ret->way)) ||
+	    !ev_is_way(ret->way) ||
+	    !ev_text_parse(json_object_get(o, "class"), ret->class_, sizeof(ret->class_)) ||
+	    !ev_text_parse(json_object_get(o, "reason"), reason, sizeof(reason)) ||
+	    !ev_number_parse(json_object_get(o, "frames"), INT64_MAX, &frames) ||
+	    !ev_number_parse(json_object_get(o, "bytes"), INT64_MAX, &bytes) ||
+	    !ev_number_parse(json_object_get(o, "charged_bytes"), INT64_MAX, &charged))
+		r = bwl_fail(e, EBADMSG, "a record is not a line of a flow or a remainder");
+	if (!r)
+		r = find_reason(reason, &pass, e);
+	if (!r)
+		r = ev_only_known(o, known, e);
+	if (!r)
+		set_sum(ret, pass, frames, bytes, charged);
+	ret->remainder = !r && !strcmp(kind, "flow-remainder");
 	json_decref(o);
-	return good;
+	return r;
 }
 
 static bool get_sum(const json_t *o, struct ev_sum *ret)
@@ -130,44 +162,44 @@ static bool get_sum(const json_t *o, struct ev_sum *ret)
 	return true;
 }
 
+/* null: not known. */
 static bool get_time(const json_t *o, char ret[static EV_TIME])
 {
+	int64_t at;
+
 	*ret = '\0';
-	return json_is_null(o) || ev_text_parse(o, ret, EV_TIME);
+	return json_is_null(o) || (ev_text_parse(o, ret, EV_TIME) && ev_time_s(ret, &at));
 }
 
-bool ev_time_s(const char *text, int64_t *ret)
+static bool get_flag(const json_t *o, bool *ret)
 {
-	struct tm tm = { 0 };
-	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-
-	if (!rest || (*rest != '.' && *rest != 'Z'))
-		return false;
-	*ret = timegm(&tm);
-	return *ret >= 0;
+	*ret = json_is_true(o);
+	return json_is_boolean(o);
 }
 
 bool ev_id_parse(const char *line, size_t len, struct ev_id *ret)
 {
 	json_t *o = len < EV_LINE ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const char *kind = json_string_value(json_object_get(o, "kind"));
-	const json_t *other = json_object_get(o, "other");
+	const json_t *other = json_object_get(o, "other"), *gap = json_object_get(o, "gap");
 	bool good;
 
 	memset(ret, 0, sizeof(*ret));
 	good = kind && !strcmp(kind, "flow-interval") &&
 	       ev_text_parse(json_object_get(o, "boot"), ret->boot, sizeof(ret->boot)) &&
+	       *ret->boot &&
 	       ev_number_parse(json_object_get(o, "tables"), INT64_MAX, &ret->tables) &&
 	       ev_number_parse(json_object_get(o, "interval"), UINT32_MAX, &ret->interval) &&
 	       ev_number_parse(json_object_get(o, "sequence"), INT64_MAX, &ret->sequence) &&
 	       get_time(json_object_get(o, "begin"), ret->begin) &&
 	       get_time(json_object_get(o, "end"), ret->end) &&
-	       (json_is_null(other) || get_sum(other, &ret->other));
+	       (json_is_null(other) || get_sum(other, &ret->other)) &&
+	       get_flag(json_object_get(o, "final"), &ret->final) &&
+	       get_flag(json_object_get(o, "thinned"), &ret->thinned) &&
+	       get_flag(json_object_get(o, "balanced"), &ret->balanced) &&
+	       (json_is_null(gap) || json_is_string(gap));
 	ret->other_known = json_is_object(other);
-	ret->final = json_is_true(json_object_get(o, "final"));
-	ret->gap = json_is_string(json_object_get(o, "gap"));
-	ret->thinned = json_is_true(json_object_get(o, "thinned"));
-	ret->balanced = json_is_true(json_object_get(o, "balanced"));
+	ret->gap = json_is_string(gap);
 	json_decref(o);
 	return good;
 }
@@ -278,6 +310,8 @@ static bool read_cpus(const json_t *a, struct ev_peer *p)
 		struct ev_cpu *to = &p->cpu[p->ncpus++];
 		uint64_t at[9];
 
+		if (json_array_size(x) != 9)
+			return false;
 		for (size_t j = 0; j < 9; j++)
 			if (!ev_number_parse(json_array_get(x, j), INT64_MAX, &at[j]))
 				return false;
@@ -297,9 +331,11 @@ static bool read_peer(const char *line, size_t len, struct ev_peer *p, struct ev
 		    get_sum(json_object_get(o, "flows"), &p->flows) &&
 		    get_sum(json_object_get(o, "remainder"), &p->remainder) &&
 		    get_sum(json_object_get(o, "unclassed"), &p->unclassed) &&
-		    read_cpus(json_object_get(o, "cpus"), p);
+		    read_cpus(json_object_get(o, "cpus"), p) &&
+		    get_flag(json_object_get(o, "balanced"), &p->balanced) &&
+		    (json_is_string(why) ? !p->balanced && json_string_length(why)
+					 : json_is_null(why) && p->balanced);
 
-	p->balanced = json_is_true(json_object_get(o, "balanced"));
 	if (json_is_string(why))
 		snprintf(p->why, sizeof(p->why), "%.159s", json_string_value(why));
 	json_decref(o);

@@ -25,9 +25,12 @@ struct ev_record {
 };
 /* Reads only bwlimitd's own spelling, but fast. */
 bool ev_record_scan(const char *line, size_t len, struct ev_record *ret);
-/* Reads any spelling of such a line in JSON. name: at most EV_NAME bytes, "" for none. */
-bool ev_record_parse(const char *line, size_t len, struct ev_record *ret,
-		     char name[static EV_NAME]);
+/*
+ * Reads any spelling of such a line in JSON. name: at most EV_NAME bytes, "" for none. -EBADMSG: it
+ * is none; -EV_NEWER: it has a field or a reason that is not known here.
+ */
+int ev_record_parse(const char *line, size_t len, struct ev_record *ret, char name[static EV_NAME],
+		    struct bwl_err *e);
 
 /* Identifies an interval for all time: the content of the log's entry, without the roots. */
 struct ev_id {
@@ -38,7 +41,7 @@ struct ev_id {
 	bool other_known;
 	struct ev_sum other;
 };
-/* A time as bwlimitd writes it; seconds since 1970. false: unknown, or invalid. */
+/* A time as bwlimitd writes it; seconds since 1970. false: "", which is not known, or invalid. */
 bool ev_time_s(const char *text, int64_t *ret);
 /* The first line of a file. */
 bool ev_id_parse(const char *line, size_t len, struct ev_id *ret);

@@ -5,27 +5,28 @@
 #include <string.h>
 #include "opening.h"
 
+#define VERSION 1 /* of a file */
+
+/* First that it is in the log: only then is it a newer version's, and not simply changed. */
 int ev_entry_check(const struct ev_trust *t, const char *line, size_t len, const char *proof,
 		   size_t proof_len, struct ev_entry *ret, uint64_t *ret_n,
 		   struct bwl_checkpoint *ret_checkpoint, struct bwl_err *e)
 {
 	struct bwl_tlog_proof p;
 	struct bwl_hash leaf;
-	uint64_t n;
-	int r;
+	int r = bwl_tlog_proof_parse(proof, proof_len, &p, e);
 
-	if (!ev_entry_line(line, len, ret, &n))
-		return bwl_fail(e, EBADMSG,
-				"the entry does not describe an interval as bwlimitd writes it");
-	r = bwl_tlog_proof_parse(proof, proof_len, &p, e);
 	if (r)
 		return r;
 	bwl_hash_leaf(line, len, &leaf);
 	r = bwl_tlog_proof_check(&p, &leaf, &t->log, &t->witnesses, ret_checkpoint, e);
-	if (!r && p.index != n)
+	if (r)
+		return r;
+	*ret_n = p.index;
+	r = ev_entry_line(line, len, ret, ret_n, e);
+	if (r != -EBADMSG && p.index != *ret_n)
 		r = bwl_fail(e, EBADMSG, "the entry says that it is record %llu, its proof %llu",
-			     (unsigned long long)n, (unsigned long long)p.index);
-	*ret_n = n;
+			     (unsigned long long)*ret_n, (unsigned long long)p.index);
 	return r;
 }
 
@@ -128,10 +129,28 @@ struct judge {
 	char name[EV_NAME];
 };
 
+static int fails(struct judge *j, int code, const char *what)
+{
+	return bwl_fail(j->e, code, "interval %llu, slot %u: %s",
+			(unsigned long long)j->entry->id.sequence, j->slot, what);
+}
+
 static int bad(struct judge *j, const char *what)
 {
-	return bwl_fail(j->e, EBADMSG, "interval %llu, slot %u: %s",
-			(unsigned long long)j->entry->id.sequence, j->slot, what);
+	return fails(j, EBADMSG, what);
+}
+
+/* r: of a function that filled e. */
+static int pass_on(struct judge *j, int r, const struct bwl_err *e)
+{
+	return r ? fails(j, -r, e->text) : 0;
+}
+
+static int only_known(struct judge *j, const json_t *o, const char *const *known)
+{
+	struct bwl_err e = { 0 };
+
+	return pass_on(j, ev_only_known(o, known, &e), &e);
 }
 
 static int parse_path(const json_t *a, struct bwl_hash ret[static EV_DEPTH], unsigned *ret_n)
@@ -148,14 +167,17 @@ static int parse_path(const json_t *a, struct bwl_hash ret[static EV_DEPTH], uns
 static int check_slot(struct judge *j, const json_t *o)
 {
 	struct bwl_hash path[EV_DEPTH], hash;
+	struct bwl_err e = { 0 };
 	uint64_t slot;
 	unsigned n;
+	int r;
 
 	if (!ev_number_parse(json_object_get(o, "slot"), EV_SLOTS_MOST - 1, &slot))
 		return bad(j, "it has no slot");
 	j->slot = (uint32_t)slot;
-	if (!ev_peer_parse(json_object_get(o, "peer"), &j->peer))
-		return bad(j, "the peer's numbers cannot be read");
+	r = ev_peer_parse(json_object_get(o, "peer"), &j->peer, &e);
+	if (r)
+		return pass_on(j, r, &e);
 	if (parse_path(json_object_get(o, "path"), path, &n) || 1U << n != j->entry->slots)
 		return bad(j, "the path to the interval's root cannot be read");
 	ev_peer_hash(&j->peer, &hash);
@@ -188,17 +210,24 @@ static int check_name(struct judge *j, const json_t *o)
 static int check_record(struct judge *j, const json_t *o, struct ev_record *ret,
 			uint64_t *ret_index, struct ev_node *ret_leaf)
 {
+	static const char *const known[] = { "index", "line", "salt", "path", NULL };
 	const json_t *line = json_object_get(o, "line");
 	uint8_t salt[EV_SALT];
+	struct bwl_err e = { 0 };
 	char name[EV_NAME];
 	struct bwl_hash c;
+	int r;
 
 	if (!ev_number_parse(json_object_get(o, "index"), j->peer.slots - 1, ret_index) ||
 	    !json_is_string(line) ||
 	    !ev_bytes_parse(json_object_get(o, "salt"), salt, sizeof(salt)))
 		return bad(j, "a record cannot be read");
-	if (!ev_record_parse(json_string_value(line), json_string_length(line), ret, name))
-		return bad(j, "a record is not a line of a flow or a remainder");
+	r = ev_record_parse(json_string_value(line), json_string_length(line), ret, name, &e);
+	if (r)
+		return pass_on(j, r, &e);
+	r = only_known(j, o, known);
+	if (r)
+		return r;
 	if (ret->id != j->id || strcmp(name, j->name))
 		return bad(j, "a record is of another peer");
 	ev_record_commit(salt, ret->line, ret->len, &c);
@@ -333,12 +362,16 @@ static int check_all(struct judge *j, const json_t *a, const json_t *pad_key)
 
 static int check_peer(struct judge *j, const json_t *o)
 {
+	static const char *const known[] = { "slot",      "peer",    "path",    "id", "name",
+					     "name_salt", "records", "pad_key", NULL };
 	const json_t *records = json_object_get(o, "records"),
 		     *pad_key = json_object_get(o, "pad_key");
 	int r = check_slot(j, o);
 	size_t i;
 
 	*j->name = '\0';
+	if (!r)
+		r = only_known(j, o, known);
 	if (r)
 		return r;
 	if (!records) { /* a slot that has nothing to show */
@@ -373,6 +406,7 @@ static int check_interval(const json_t *o, const struct ev_trust *t, struct ev_w
 {
 	const json_t *line = json_object_get(o, "entry"), *proof = json_object_get(o, "proof"),
 		     *peers = json_object_get(o, "peers");
+	static const char *const known[] = { "entry", "proof", "peers", NULL };
 	struct ev_seen seen = { .any = true };
 	const struct ev_watch was = *w;
 	int64_t slot = -1;
@@ -383,6 +417,8 @@ static int check_interval(const json_t *o, const struct ev_trust *t, struct ev_w
 	r = ev_entry_check(t, json_string_value(line), json_string_length(line),
 			   json_string_value(proof), json_string_length(proof), &seen.x, &seen.n,
 			   &seen.checkpoint, e);
+	if (!r)
+		r = ev_only_known(o, known, e);
 	if (!r && last->any && seen.n <= last->n)
 		r = bwl_fail(e, EBADMSG,
 			     "interval %llu: record %llu of the log comes after record %llu: a "
@@ -421,15 +457,22 @@ static int check_interval(const json_t *o, const struct ev_trust *t, struct ev_w
 int ev_opening_check(const json_t *doc, const struct ev_trust *t, struct ev_watch *w,
 		     struct bwl_err *e)
 {
+	static const char *const known[] = { "version", "kind", "intervals", NULL };
 	const char *kind = json_string_value(json_object_get(doc, "kind"));
 	const json_t *all = json_object_get(doc, "intervals");
 	struct ev_seen last = { 0 };
 	uint64_t version;
-	int r = 0;
+	int r;
 
-	if (!kind || strcmp(kind, EV_OPENING_KIND) || !json_is_array(all) ||
-	    !ev_number_parse(json_object_get(doc, "version"), 1, &version) || version != 1)
+	if (!kind || strcmp(kind, EV_OPENING_KIND) ||
+	    !ev_number_parse(json_object_get(doc, "version"), INT64_MAX, &version) || !version)
 		return bwl_fail(e, EBADMSG, "it is not what `evidence open` or `challenge` writes");
+	if (version > VERSION)
+		return bwl_fail(e, EV_NEWER, "it is of version %llu, this program knows %d",
+				(unsigned long long)version, VERSION);
+	if (!json_array_size(all))
+		return bwl_fail(e, EBADMSG, "it shows no interval: must have one at least");
+	r = ev_only_known(doc, known, e);
 	for (size_t i = 0; !r && i < json_array_size(all); i++)
 		r = check_interval(json_array_get(all, i), t, w, &last, e);
 	return r;

@@ -17,7 +17,10 @@ struct ev_trust {
 	struct bwl_note_key log;
 	struct bwl_witnesses witnesses;
 };
-/* Is this line the record that the proof names? *ret_n: its number; and the checkpoint. */
+/*
+ * Is this line the record that the proof names? *ret_n: its number; and the checkpoint. -EV_NEWER:
+ * it is, but of a later version.
+ */
 int ev_entry_check(const struct ev_trust *t, const char *line, size_t len, const char *proof,
 		   size_t proof_len, struct ev_entry *ret, uint64_t *ret_n,
 		   struct bwl_checkpoint *ret_checkpoint, struct bwl_err *e);
@@ -61,7 +64,7 @@ struct ev_watch {
 };
 /*
  * Checks all of a file: each interval once, in the order of the log, and by one checkpoint.
- * -EBADMSG says what is wrong, and where.
+ * -EBADMSG says what is wrong, and where; -EV_NEWER what is not known here.
  */
 int ev_opening_check(const json_t *doc, const struct ev_trust *t, struct ev_watch *w,
 		     struct bwl_err *e);

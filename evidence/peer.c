@@ -2,6 +2,7 @@
 /* See peer.h. */
 #include <bwl/encode.h>
 #include <bwl/doc.h>
+#include <bwl/text.h>
 #include <stdlib.h>
 #include <string.h>
 #include "peer.h"
@@ -141,6 +142,11 @@ bool ev_bytes_parse(const json_t *o, uint8_t *ret, size_t n)
 	       bwl_hex_decode(json_string_value(o), ret, n);
 }
 
+bool ev_is_way(const char *way)
+{
+	return !strcmp(way, "out") || !strcmp(way, "in");
+}
+
 bool ev_text_parse(const json_t *o, char *ret, size_t size)
 {
 	size_t n = json_string_length(o);
@@ -188,8 +194,9 @@ static bool parse_parts(const json_t *a, struct ev_peer *p)
 
 		if (!json_is_array(x) || json_array_size(x) != 3 ||
 		    !ev_text_parse(json_array_get(x, 0), to->way, sizeof(to->way)) ||
+		    !ev_is_way(to->way) ||
 		    !ev_text_parse(json_array_get(x, 1), to->class_, sizeof(to->class_)) ||
-		    !ev_sum_parse(json_array_get(x, 2), &to->sum))
+		    !*to->class_ || !ev_sum_parse(json_array_get(x, 2), &to->sum))
 			return false;
 	}
 	return true;
@@ -219,24 +226,82 @@ static bool parse_cpus(const json_t *a, struct ev_peer *p)
 	return true;
 }
 
-bool ev_peer_parse(const json_t *o, struct ev_peer *ret)
+int ev_only_known(const json_t *o, const char *const *known, struct bwl_err *e)
+{
+	char shown[41];
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)o, key, value)
+	{
+		size_t i = 0;
+
+		while (known[i] && strcmp(known[i], key))
+			i++;
+		if (known[i])
+			continue;
+		bwl_text_ascii(shown, sizeof(shown), key);
+		return bwl_fail(e, EV_NEWER, "field `%s` is not known to this version", shown);
+	}
+	return 0;
+}
+
+/* NULL: it is read; otherwise the name of what cannot be, and in *must what it must be. */
+static const char *parse_fields(const json_t *o, struct ev_peer *ret, const char **must)
 {
 	const json_t *balanced = json_object_get(o, "balanced");
+	const struct {
+		const char *name;
+		struct ev_sum *to;
+	} sum[] = { { "flows", &ret->flows },
+		    { "remainder", &ret->remainder },
+		    { "unclassed", &ret->unclassed } };
 	uint64_t slots;
 
-	memset(ret, 0, sizeof(*ret));
-	if (!json_is_object(o) || json_object_size(o) != 10 || !json_is_boolean(balanced) ||
-	    !ev_bytes_parse(json_object_get(o, "pseudonym"), ret->pseudonym.b, 32) ||
-	    !ev_text_parse(json_object_get(o, "why"), ret->why, sizeof(ret->why)) ||
-	    !ev_sum_parse(json_object_get(o, "flows"), &ret->flows) ||
-	    !ev_sum_parse(json_object_get(o, "remainder"), &ret->remainder) ||
-	    !ev_sum_parse(json_object_get(o, "unclassed"), &ret->unclassed) ||
-	    !parse_parts(json_object_get(o, "classes"), ret) ||
-	    !parse_cpus(json_object_get(o, "cpus"), ret) ||
-	    !ev_number_parse(json_object_get(o, "slots"), EV_SLOTS_MOST, &slots) ||
-	    !ev_is_slots(slots) || !ev_bytes_parse(json_object_get(o, "root"), ret->root.b, 32))
-		return false;
-	ret->slots = (uint32_t)slots;
+	*must = EV_DOMAIN_HASH;
+	if (!ev_bytes_parse(json_object_get(o, "pseudonym"), ret->pseudonym.b, 32))
+		return "pseudonym";
+	if (!ev_bytes_parse(json_object_get(o, "root"), ret->root.b, 32))
+		return "root";
+	*must = "true or false";
+	if (!json_is_boolean(balanced))
+		return "balanced";
 	ret->balanced = json_is_true(balanced);
-	return true;
+	*must = "text of at most 159 bytes, \"\" if and only if the peer balances";
+	if (!ev_text_parse(json_object_get(o, "why"), ret->why, sizeof(ret->why)) ||
+	    ret->balanced == (*ret->why != '\0'))
+		return "why";
+	*must = EV_DOMAIN_SUM;
+	for (size_t i = 0; i < sizeof(sum) / sizeof(sum[0]); i++)
+		if (!ev_sum_parse(json_object_get(o, sum[i].name), sum[i].to))
+			return sum[i].name;
+	*must = "at most 64 of [\"out\" or \"in\", class, four numbers]";
+	if (!parse_parts(json_object_get(o, "classes"), ret))
+		return "classes";
+	*must = "at most 4096 of [CPU, four numbers, four numbers], by ascending CPU";
+	if (!parse_cpus(json_object_get(o, "cpus"), ret))
+		return "cpus";
+	*must = "a power of two up to 2^20";
+	if (!ev_number_parse(json_object_get(o, "slots"), EV_SLOTS_MOST, &slots) ||
+	    !ev_is_slots(slots))
+		return "slots";
+	ret->slots = (uint32_t)slots;
+	return NULL;
+}
+
+int ev_peer_parse(const json_t *o, struct ev_peer *ret, struct bwl_err *e)
+{
+	static const char *const known[] = { "pseudonym", "balanced",  "why",     "flows",
+					     "remainder", "unclassed", "classes", "cpus",
+					     "slots",     "root",      NULL };
+	const char *what, *must;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!json_is_object(o))
+		return bwl_fail(e, EBADMSG, "it is no line of JSON about a peer");
+	what = parse_fields(o, ret, &must);
+	if (what)
+		return bwl_fail(e, EBADMSG, "`%s` %s: must be %s", what,
+				json_object_get(o, what) ? "cannot be read" : "is missing", must);
+	return ev_only_known(o, known, e);
 }

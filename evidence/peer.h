@@ -7,6 +7,8 @@
 #include <jansson.h>
 #include "tree.h"
 
+/* An error: of a later version than this one, so that it cannot be judged here. */
+#define EV_NEWER EPROTONOSUPPORT
 #define EV_WORD 32
 #define EV_WHY 160
 #define EV_PARTS 64       /* maximum number of directions and classes */
@@ -56,8 +58,13 @@ bool ev_peer_counters(const struct ev_peer *p, struct ev_sum *before, struct ev_
 const char *ev_peer_wrong(const struct ev_peer *p);
 
 json_t *ev_peer_json(const struct ev_peer *p);
-/* From untrusted input; the caller frees ret also on failure. */
-bool ev_peer_parse(const json_t *o, struct ev_peer *ret);
+/*
+ * From untrusted input; the caller frees ret also on failure. -EBADMSG: says which value it is, and
+ * what it must be; -EV_NEWER: it has a field that is not known here.
+ */
+int ev_peer_parse(const json_t *o, struct ev_peer *ret, struct bwl_err *e);
+
+bool ev_is_way(const char *way); /* "out", "in" */
 
 /* Numbers and bytes as JSON. */
 json_t *ev_sum_json(const struct ev_sum *s);
@@ -66,5 +73,13 @@ json_t *ev_bytes_json(const uint8_t *at, size_t n);
 bool ev_bytes_parse(const json_t *o, uint8_t *ret, size_t n);
 bool ev_number_parse(const json_t *o, uint64_t most, uint64_t *ret);
 bool ev_text_parse(const json_t *o, char *ret, size_t size);
+/* The values that are accepted, for messages. */
+#define EV_DOMAIN_SUM "four numbers from 0 to 2^63 - 1"
+#define EV_DOMAIN_HASH "64 hexadecimal digits"
+/*
+ * A field that nobody here knows may say anything, also that bytes are left out. -EV_NEWER: o has a
+ * field that is not in the list, which NULL ends.
+ */
+int ev_only_known(const json_t *o, const char *const *known, struct bwl_err *e);
 
 #endif

@@ -22,11 +22,16 @@ static void add_leaf(struct ev_log *l, uint64_t n, const struct bwl_hash *leaf)
 static void add_entry(struct ev_log *l, const struct bwl_audit_item *i)
 {
 	const char *event = json_string_value(json_object_get(i->json, "event"));
+	struct bwl_err e = { 0 };
 	struct ev_entry x;
 
-	if (!event || strcmp(event, EV_EVENT) ||
-	    !ev_entry_parse(json_object_get(i->json, "data"), &x))
+	if (!event || strcmp(event, EV_EVENT))
 		return;
+	if (ev_entry_parse(json_object_get(i->json, "data"), &x, &e)) {
+		bwl_warn("record %llu of the audit log is an interval that cannot be shown: %s",
+			 (unsigned long long)i->n, e.text);
+		return;
+	}
 	if (l->nentries == l->room)
 		l->entry = bwl_must(
 			reallocarray(l->entry, l->room = 2 * l->room + 64, sizeof(*l->entry)));

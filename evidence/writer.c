@@ -200,7 +200,7 @@ static int enter(struct ev_writer *w, uint64_t number, int64_t wall_s, struct bw
 	x = w->made;
 	if (last)
 		x.previous = last->root;
-	if (w->skipped || (last && !ev_follows(&last->id, &x.id)))
+	if (w->skipped || w->entered.unread || (last && !ev_follows(&last->id, &x.id)))
 		x.id.gap = true;
 	r = append(w, &x, e);
 	if (r)

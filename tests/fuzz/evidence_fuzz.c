@@ -33,7 +33,8 @@ static void an_interval(const char *data, size_t size)
 
 		must(!wrong, "an entry is of its peers");
 		o = ev_entry_json(&x);
-		must(ev_entry_parse(o, &back) && !memcmp(&x.total, &back.total, sizeof(x.total)),
+		must(!ev_entry_parse(o, &back, NULL) &&
+			     !memcmp(&x.total, &back.total, sizeof(x.total)),
 		     "as it was written");
 		json_decref(o);
 		ev_chain_next(&c, &x, v.peer, v.slots);
@@ -90,10 +91,10 @@ static void a_peer(const json_t *o)
 	struct bwl_hash a, b;
 	json_t *back;
 
-	if (ev_peer_parse(o, &p)) {
+	if (!ev_peer_parse(o, &p, NULL)) {
 		(void)ev_peer_wrong(&p);
 		back = ev_peer_json(&p);
-		must(ev_peer_parse(back, &again), "what was written is read");
+		must(!ev_peer_parse(back, &again, NULL), "what was written is read");
 		ev_peer_hash(&p, &a);
 		ev_peer_hash(&again, &b);
 		must(bwl_hash_equal(&a, &b), "and is the same");
@@ -122,8 +123,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (o)
 		as_if_signed(o);
 	json_decref(o);
-	(void)ev_entry_line(text, size, &x, &n);
-	if (ev_record_parse(text, size, &r, name))
+	(void)ev_entry_line(text, size, &x, &n, NULL);
+	if (!ev_record_parse(text, size, &r, name, NULL))
 		must(r.len == size && strlen(name) < EV_NAME, "a line");
 	(void)ev_record_scan(text, size, &r);
 	return 0;

@@ -95,25 +95,39 @@ static void what_is_not_followed_is_said(void **state)
 	assert_int_not_equal(chain_of(x, v, (int[]){ 1, 2, 3, 0 }), 0);
 	assert_non_null(strstr(last_bad, "earlier day than the last"));
 	x[2].epoch = DAY;
-	/* after traffic of no peer, the counters of peers without traffic are forgotten */
+	/* traffic of no peer may be of all that are absent, but of no more than it is */
 	for (uint32_t i = 0; i < v[3].slots; i++)
 		v[3].peer[i].ncpus = 0;
-	x[3].id.other.v[EV_FRAMES] = 3;
+	x[3].id.other = (struct ev_sum){ { 30, 2999, 0, 0 } };
+	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 3, 4, 0 }), 1);
+	assert_non_null(strstr(last_bad, "does not begin where"));
+	x[3].id.other.v[EV_BYTES] = 3000; /* of three peers */
 	bad_seen = 0;
-	for (int i = 1; i < 5; i++)
+	for (int i = 1; i < 4; i++)
 		ev_chain_next(&c, &x[i], v[i].peer, v[i].slots);
+	assert_true(ev_chain_has_gap(&c)); /* no record has those 3000 */
+	assert_int_equal(c.jumps, 0);
+	ev_chain_next(&c, &x[4], v[4].peer, v[4].slots);
 	assert_int_equal(bad_seen, 0);
-	assert_int_equal(c.forgotten, 3);
-	assert_int_equal(c.appeared, 3);
+	assert_int_equal(c.counters, 3);
+	assert_int_equal(c.appeared, 0);
 	assert_int_equal(c.other_seen, 1);
-	assert_int_equal(c.other.v[EV_FRAMES], 3);
+	assert_int_equal(c.other.v[EV_FRAMES], 30);
 	assert_int_equal(c.boots, 1);
 	assert_int_equal(c.first.id.interval, 1);
+	assert_int_equal(c.jumps, 3); /* whose of that traffic it was is not known */
+	assert_int_equal(c.grown.v[EV_BYTES], 3000);
+	assert_true(ev_chain_has_gap(&c));
 	strcpy(x[5].id.boot, "another");
 	x[5].id.gap = true;
 	ev_chain_next(&c, &x[5], v[5].peer, v[5].slots);
 	assert_int_equal(c.boots, 2);
-	assert_int_equal(c.forgotten, 3); /* a boot begins at zero */
+	assert_int_equal(c.appeared, 3); /* nothing says when these passed */
+	assert_true(ev_chain_has_gap(&c));
+	assert_int_equal(bad_seen, 0);
+	ev_chain_next(&c, &x[2], v[2].peer, v[2].slots); /* of the first boot again */
+	assert_non_null(strstr(last_bad, "boot that was over"));
+	assert_int_equal(bad_seen, 2);
 	ev_chain_free(&c);
 	for (unsigned i = 1; i < 6; i++)
 		ev_interval_free(&v[i]);
@@ -155,9 +169,8 @@ static void midnight_and_clocks_that_are_set_are_told(void **state)
 		ev_chain_next(&c, &x[i], v[i].peer, v[i].slots);
 	assert_int_equal(bad_seen, 0);
 	assert_int_equal(c.epochs, 1);
-	assert_int_equal(c.counters, 6); /* three peers, from 1 to 2 and from 3 to 4 */
-	assert_int_equal(c.forgotten, 3);
-	assert_int_equal(c.appeared, 3);
+	assert_int_equal(c.counters, 9); /* three peers, over midnight by their values */
+	assert_int_equal(c.appeared, 0);
 	assert_int_equal(c.clock_steps, 0);
 	ev_chain_next(&c, &x[5], v[5].peer, v[5].slots);
 	assert_int_equal(c.clock_steps, 1);
@@ -179,6 +192,130 @@ static void midnight_and_clocks_that_are_set_are_told(void **state)
 	assert_non_null(strstr(last_bad, "before it begins"));
 	for (unsigned i = 1; i < 7; i++)
 		ev_interval_free(&v[i]);
+}
+
+/* Five intervals of three peers; in the third, a middle one, the tests change something. */
+static struct ev_interval five[6];
+static struct ev_entry entry_of[6];
+static void make_five(const uint8_t middle[32], unsigned day)
+{
+	memset(counter, 0, sizeof(counter));
+	for (unsigned i = 1; i < 6; i++) {
+		five[i] = interval_by(i == 3 ? middle : master, file_of(i, 3, 4, false, false));
+		assert_true(ev_entry_of(&five[i], i == 3 ? day : DAY, NULL, &entry_of[i]));
+		if (i > 1)
+			entry_of[i].previous = entry_of[i - 1].root;
+	}
+}
+
+static void free_five(void)
+{
+	for (unsigned i = 1; i < 6; i++)
+		ev_interval_free(&five[i]);
+}
+
+static void add_to(struct ev_interval *v, const char *name, uint64_t before, uint64_t after)
+{
+	struct ev_cpu *cpu = &v->peer[slot_of(v, name)].cpu[0];
+
+	cpu->before.v[EV_BYTES] += before;
+	cpu->after.v[EV_BYTES] += after;
+}
+
+#define LEFT_OUT 500000000000ULL
+
+/*
+ * A middle interval of another day, without an end: its pseudonyms are others, so nothing that it
+ * says can be compared by name. What is left out around it is found by the counters' values.
+ */
+static void a_middle_interval_of_another_day_hides_nothing(void **state)
+{
+	static const uint8_t tomorrow[32] = "the secret of the day after it.";
+	static const int all[] = { 1, 2, 3, 4, 5, 0 };
+	struct ev_chain c = { .fn = count_bad };
+
+	(void)state;
+	make_five(tomorrow, DAY + 1);
+	*entry_of[3].id.end = '\0'; /* it waited until the day was over: honest */
+	assert_int_equal(chain_of(entry_of, five, all), 0);
+	add_to(&five[4], "p1", LEFT_OUT, LEFT_OUT); /* after it, before it, and beside it */
+	add_to(&five[5], "p1", LEFT_OUT, LEFT_OUT);
+	assert_int_equal(chain_of(entry_of, five, all), 1);
+	assert_non_null(strstr(last_bad, "does not begin where"));
+	add_to(&five[3], "p1", LEFT_OUT, LEFT_OUT);
+	assert_int_equal(chain_of(entry_of, five, all), 1);
+	five[3].peer[slot_of(&five[3], "p1")].ncpus = 0;
+	assert_int_equal(chain_of(entry_of, five, all), 1);
+	/* nor does it help to say that its clock was wrong */
+	strcpy(entry_of[3].id.end, "2026-09-22T14:13:20.000Z");
+	assert_int_equal(chain_of(entry_of, five, all), 1);
+	/* if nothing goes back to the day before, it is not known when those bytes passed */
+	add_to(&five[4], "p1", -LEFT_OUT, -LEFT_OUT);
+	for (int i = 1; i < 4; i++) {
+		five[i].peer[slot_of(&five[i], "p1")].ncpus = i > 2;
+		ev_chain_next(&c, &entry_of[i], five[i].peer, five[i].slots);
+	}
+	assert_int_equal(c.appeared, 1);
+	assert_true(ev_chain_has_gap(&c));
+	ev_chain_free(&c);
+	free_five();
+	/* a value that one counter was left at is not that of two */
+	make_five(tomorrow, DAY + 1);
+	c = (struct ev_chain){ .fn = count_bad };
+	for (int i = 1; i < 3; i++)
+		five[i].peer[slot_of(&five[i], "p0")].ncpus = 0;
+	for (int i = 1; i < 4; i++)
+		ev_chain_next(&c, &entry_of[i], five[i].peer, five[i].slots);
+	assert_int_equal(c.appeared, 1);
+	ev_chain_free(&c);
+	free_five();
+}
+
+static void an_earlier_day_needs_an_earlier_end(void **state)
+{
+	static const int all[] = { 1, 2, 3, 4, 0 };
+
+	(void)state;
+	make_five(master, DAY - 1);
+	*entry_of[3].id.end = '\0'; /* not known, so it is not earlier */
+	assert_int_equal(chain_of(entry_of, five, all), 1);
+	assert_non_null(strstr(last_bad, "earlier day"));
+	entry_of[3].epoch = DAY;
+	assert_int_equal(chain_of(entry_of, five, all), 0); /* control */
+	strcpy(entry_of[3].id.begin, "2026-09-22T14:13:10.000Z");
+	assert_int_equal(chain_of(entry_of, five, all), 1);
+	assert_non_null(strstr(last_bad, "before it began"));
+	free_five();
+}
+
+/* The disk was full: an interval was not written, and the next one says so. That is no lie. */
+static void an_honest_gap_is_told_and_not_bad(void **state)
+{
+	struct ev_chain c = { .fn = count_bad };
+
+	(void)state;
+	make_five(master, DAY);
+	entry_of[4].previous = entry_of[2].root; /* 3 was lost */
+	assert_int_not_equal(chain_of(entry_of, five, (int[]){ 1, 2, 4, 5, 0 }), 0); /* unsaid */
+	entry_of[4].id.gap = true;
+	bad_seen = 0;
+	ev_chain_next(&c, &entry_of[1], five[1].peer, five[1].slots);
+	ev_chain_next(&c, &entry_of[2], five[2].peer, five[2].slots);
+	assert_false(ev_chain_has_gap(&c));
+	ev_chain_next(&c, &entry_of[4], five[4].peer, five[4].slots);
+	ev_chain_next(&c, &entry_of[5], five[5].peer, five[5].slots);
+	assert_int_equal(bad_seen, 0);
+	assert_int_equal(c.gaps, 1);
+	assert_int_equal(c.grown.v[EV_BYTES], 3000); /* what 3 had */
+	assert_true(ev_chain_has_gap(&c));
+	ev_chain_free(&c);
+	/* a gap makes no counter smaller, and nothing after it may move */
+	add_to(&five[4], "p1", -1500, 0);
+	assert_int_equal(chain_of(entry_of, five, (int[]){ 1, 2, 4, 5, 0 }), 1);
+	add_to(&five[4], "p1", 1500, 0);
+	add_to(&five[5], "p1", 1, 1);
+	assert_int_equal(chain_of(entry_of, five, (int[]){ 1, 2, 4, 5, 0 }), 1);
+	free_five();
 }
 
 static void an_interval_that_balances_has_no_peer_that_does_not(void **state)
@@ -220,6 +357,9 @@ int main(void)
 		cmocka_unit_test(intervals_follow_on_one_another),
 		cmocka_unit_test(what_is_not_followed_is_said),
 		cmocka_unit_test(midnight_and_clocks_that_are_set_are_told),
+		cmocka_unit_test(a_middle_interval_of_another_day_hides_nothing),
+		cmocka_unit_test(an_earlier_day_needs_an_earlier_end),
+		cmocka_unit_test(an_honest_gap_is_told_and_not_bad),
 		cmocka_unit_test(an_interval_that_balances_has_no_peer_that_does_not),
 	};
 

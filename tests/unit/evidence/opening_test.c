@@ -290,6 +290,50 @@ static void flows_and_remainders_are_told_apart(void **state)
 	ev_interval_free(&v);
 }
 
+static int code_of(const json_t *doc, struct bwl_err *e)
+{
+	watch = (struct ev_watch){ 0 };
+	return ev_opening_check(doc, &trust, &watch, e);
+}
+
+/* Nothing that is shown is not the same as nothing that is wrong. */
+static void what_shows_nothing_or_is_newer_is_not_good(void **state)
+{
+	struct ev_interval v;
+	struct bwl_err e = { 0 };
+	json_t *doc, *o, *at[4];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		v = interval_of(file_of(1, 3, 5, false, false));
+		doc = all_of(&v);
+		assert_int_equal(code_of(doc, &e), 0); /* control */
+		at[0] = doc;
+		at[1] = json_array_get(json_object_get(doc, "intervals"), 0);
+		at[2] = json_array_get(json_object_get(at[1], "peers"), slot_of(&v, "p1"));
+		at[3] = json_array_get(json_object_get(at[2], "records"), 0);
+		json_object_set_new(at[i], "left_out", json_integer(5));
+		assert_int_equal(code_of(doc, &e), -EV_NEWER);
+		assert_non_null(strstr(e.text, "`left_out`"));
+		if (i > 1)
+			assert_non_null(strstr(e.text, "slot"));
+		json_object_del(at[i], "left_out");
+		json_object_set_new(doc, "version", json_integer(2));
+		assert_int_equal(code_of(doc, &e), -EV_NEWER);
+		json_object_set_new(doc, "version", json_integer(0));
+		assert_int_equal(code_of(doc, &e), -EBADMSG);
+		json_object_set_new(doc, "version", json_integer(1));
+		o = json_object_get(doc, "intervals");
+		json_array_clear(o);
+		assert_int_equal(code_of(doc, &e), -EBADMSG);
+		assert_non_null(strstr(e.text, "shows no interval"));
+		json_object_del(doc, "intervals");
+		assert_int_equal(code_of(doc, &e), -EBADMSG);
+		json_decref(doc);
+		ev_interval_free(&v);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +345,7 @@ int main(void)
 		cmocka_unit_test(classes_are_those_of_the_records),
 		cmocka_unit_test(an_interval_is_shown_once_in_a_file),
 		cmocka_unit_test(flows_and_remainders_are_told_apart),
+		cmocka_unit_test(what_shows_nothing_or_is_newer_is_not_good),
 	};
 
 	return cmocka_run_group_tests(tests, make_key, NULL);

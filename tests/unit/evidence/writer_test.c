@@ -338,6 +338,100 @@ static void a_secret_is_of_the_day_on_which_its_interval_ended(void **state)
 	ev_entered_free(&v);
 }
 
+static void put_line(const char *line)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%016u.jsonl", flows, 2);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fprintf(f, "%s\n", line);
+	fclose(f);
+}
+
+#define HEAD_LINE(end, gap, final)                                                                 \
+	"{\"kind\":\"flow-interval\",\"boot\":\"b\",\"tables\":7,\"interval\":2,\"final\":" final  \
+	",\"sequence\":2,\"begin\":null,\"end\":" end ",\"gap\":" gap                              \
+	",\"thinned\":false,\"balanced\":true,\"other\":null}"
+#define PEER_LINE(why)                                                                             \
+	"{\"kind\":\"flow-peer\",\"id\":1,\"peer\":\"p\",\"balanced\":false,\"why\":" why          \
+	",\"flows\":" ZEROS ",\"remainder\":" ZEROS ",\"unclassed\":" ZEROS ",\"cpus\":[]}"
+#define ZEROS "{\"frames\":0,\"bytes\":0,\"dropped_frames\":0,\"dropped_bytes\":0}"
+
+/* What bwlimitd does not write is not entered as something else; the next entry says so. */
+static void a_file_with_what_cannot_be_read_is_a_gap(void **state)
+{
+	static const char *const bad[] = {
+		HEAD_LINE("\"soon\"", "null", "false"),
+		HEAD_LINE("\"2026-02-31T00:00:00.000Z\"", "null", "false"),
+		HEAD_LINE("null", "7", "false"), /* not a text: it would have said nothing */
+		HEAD_LINE("null", "null", "0"),
+		HEAD_LINE("null", "null", "false") "\n" PEER_LINE("null"),
+	};
+	static const char *const good[] = {
+		HEAD_LINE("null", "null", "false"),
+		HEAD_LINE("null", "null", "false") "\n" PEER_LINE("\"its counter moved\""),
+	};
+	char command[300];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		put_file(1, 1);
+		assert_int_equal(enter_all(log_dir), 0);
+		put_line(bad[i]);
+		put_file(3, 3);
+		assert_int_equal(enter_all(log_dir), 0);
+		assert_string_equal(entered(), "1 !3");
+		snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+		assert_int_equal(system(command), 0);
+		assert_int_equal(begin(state), 0);
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		put_file(1, 1);
+		assert_int_equal(enter_all(log_dir), 0);
+		put_line(good[i]);
+		assert_int_equal(enter_all(log_dir), 0);
+		assert_string_equal(entered(), "1 2");
+		snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+		assert_int_equal(system(command), 0);
+		assert_int_equal(begin(state), 0);
+	}
+}
+
+static void append_later_version(json_t *data)
+{
+	struct bwl_audit_log *log = NULL;
+	struct bwl_err e = { 0 };
+
+	assert_int_equal(bwl_audit_open(log_dir, &log, &e), 0);
+	assert_int_equal(bwl_audit_append(log, BWL_AUDIT_REGULAR, "interval", "x", data, NULL, &e),
+			 0);
+	bwl_audit_close(log);
+	json_decref(data);
+}
+
+#define TWENTY(n) "0000000000000000000" n
+#define ROOT "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+/* Of a later version, such as after a downgrade: if it is not known which interval it is, that is
+ * said. */
+static void an_entry_that_cannot_be_read_is_a_gap(void **state)
+{
+	(void)state;
+	put_file(1, 1);
+	assert_int_equal(enter_all(log_dir), 0);
+	append_later_version(json_pack("{s:i}", "version", 2));
+	put_file(2, 2);
+	assert_int_equal(enter_all(log_dir), 0);
+	put_file(3, 3);
+	put_file(4, 4);
+	append_later_version(json_pack("{s:i,s:s,s:s,s:s,s:s,s:i,s:s}", "version", 2, "boot", "b",
+				       "tables", TWENTY("7"), "interval", TWENTY("3"), "sequence",
+				       TWENTY("3"), "final", 0, "root", ROOT));
+	assert_int_equal(enter_all(log_dir), 0);
+	assert_string_equal(entered(), "1 !2 3 4"); /* 3 is in the log, and 4 follows it */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +448,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads_that_make_a_secret_have_the_same, begin,
 						end),
 		cmocka_unit_test_setup_teardown(a_secret_that_is_not_whole_is_refused, begin, end),
+		cmocka_unit_test_setup_teardown(a_file_with_what_cannot_be_read_is_a_gap, begin,
+						end),
+		cmocka_unit_test_setup_teardown(an_entry_that_cannot_be_read_is_a_gap, begin, end),
 		cmocka_unit_test_setup_teardown(a_secret_is_of_the_day_on_which_its_interval_ended,
 						begin, end),
 	};
