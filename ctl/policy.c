@@ -72,7 +72,7 @@ static int raise_confirmed(struct ctl *c, struct bwl_pins *pins)
 		return 0;
 	r = bwl_policy_read(pins, &pol, &c->err);
 	if (!r)
-		r = bwl_journal_raise(pins, pol, &c->err);
+		r = bwl_journal_raise(pins, pol, UINT64_MAX, &c->err);
 	bwl_policy_free(pol);
 	return r;
 }

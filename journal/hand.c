@@ -26,7 +26,7 @@ int bwl_journal_apply(struct bwl_pins *p, struct bwl_policy *pol, const struct b
 	bwl_journal_follow(p); /* first what closes, whether or not the rest can open */
 	if (bwl_only_tightens(p) && !o->allowed)
 		return 0; /* after a reboot the file's limits would apply again */
-	if (!o->confirm_ns && bwl_journal_raise(p, pol, e))
+	if (!o->confirm_ns && bwl_journal_raise(p, pol, UINT64_MAX, e))
 		r = bwl_hint(
 			e,
 			"the policy is in force, but limits lowered by hand are lower again after "

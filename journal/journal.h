@@ -124,8 +124,12 @@ int bwl_journal_grant(struct bwl_pins *p, const char *name, struct bwl_journal_l
 /* After limits were set; zone: of a zone. */
 int bwl_journal_limits(const struct bwl_pins *p, bool zone, const char *name,
 		       struct bwl_journal_limits lim, struct bwl_err *e);
-/* After a policy applied by hand is final: its limits are those of its file again. */
-int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_err *e);
+/*
+ * After a policy applied by hand is final: its limits are those of its file again; those that were
+ * lowered until until_s by the wall clock.
+ */
+int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, uint64_t until_s,
+		      struct bwl_err *e);
 
 /* hand.c: revoked peers may have other prefixes now, which must be closed over a reboot, too */
 void bwl_journal_follow(struct bwl_pins *p);

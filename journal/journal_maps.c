@@ -348,7 +348,8 @@ int bwl_journal_limits(const struct bwl_pins *p, bool zone, const char *name,
 	return bwl_hint(e, "%s", *why.hint ? why.hint : "fix that, then repeat the command");
 }
 
-int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_err *e)
+int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, uint64_t until_s,
+		      struct bwl_err *e)
 {
 	const char *dir = dir_of(p);
 	struct bwl_journal_rec *rec;
@@ -366,7 +367,7 @@ int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, st
 
 		for (z = 0; l->zone && z < pol->nzones; z++)
 			named |= !strncmp(pol->zones[z].name, l->name, BWL_NAME_LEN);
-		if (!named)
+		if (!named || l->wall_s > until_s)
 			continue;
 		rec[n].kind = l->zone ? BWL_J_RAISE_ZONE : BWL_J_RAISE_PEER;
 		memcpy(rec[n++].name, l->name, BWL_NAME_LEN);

@@ -256,8 +256,8 @@ void widen_peer(struct widen *w, const struct bwl_pol_peer *a, const struct bwl_
 	char where[64];
 
 	snprintf(where, sizeof(where), "peer %s", b->name);
-	if (!widen_is_open(a))
-		opened(w, where, b);
+	if (a->revoked)
+		widen_add(w, where, "revocation", "closed", "open");
 	grant(w, b->name, a, b);
 	floor_(w, b->name, a, b);
 	accept_(w, b->name, a, b);
@@ -266,10 +266,10 @@ void widen_peer(struct widen *w, const struct bwl_pol_peer *a, const struct bwl_
 		same(w, where, "zone", a->zone, b->zone);
 	if (b->contained && !a->contained) /* exfil would no longer count it */
 		widen_add(w, where, "contained", "an exit", "none");
-	if (a->revoked)
-		widen_add(w, where, "revocation", "closed", "open");
 	for (size_t i = 0; i < w->to->nports; i++)
 		if (may_use(w->to, b, w->to->ports[i].name) &&
 		    !may_use(w->from, a, w->to->ports[i].name))
 			widen_add(w, where, "from", "not this port", w->to->ports[i].name);
+	if (!widen_is_open(a))
+		opened(w, where, b);
 }

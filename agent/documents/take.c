@@ -75,18 +75,33 @@ static bool changes_desired(const struct documents *v, enum bwl_signed_type t)
 	}
 }
 
-/* A limit that was lowered by hand is raised again if enough people have signed that. */
+/*
+ * A limit that was lowered by hand is raised again if enough people have signed that since. Once:
+ * what waits for something else to be opened would raise what is lowered meanwhile.
+ */
 static int raise_limits(struct documents *v, struct bwl_err *e)
 {
-	const char *peer = json_string_value(json_object_get(bwl_memory_due(v->docs.m), "raise"));
+	const json_t *due = bwl_memory_due(v->docs.m);
+	const char *peer = json_string_value(json_object_get(due, "raise"));
+	uint64_t signed_s = (uint64_t)json_integer_value(json_object_get(due, "signed"));
 	struct bwl_policy one = { .npeers = 1 };
+	json_t *left;
+	int r = 0;
 
 	if (!peer || !v->terms.any)
 		return 0;
-	if (!*peer)
-		return bwl_journal_raise(v->pins, v->terms.holding.pol, e);
-	one.peers = bwl_policy_peer(v->terms.holding.pol, peer);
-	return one.peers ? bwl_journal_raise(v->pins, &one, e) : 0;
+	if (*peer)
+		one.peers = bwl_policy_peer(v->terms.holding.pol, peer);
+	if (!*peer || one.peers)
+		r = bwl_journal_raise(v->pins, *peer ? &one : v->terms.holding.pol, signed_s, e);
+	if (r)
+		return r;
+	left = bwl_must(json_deep_copy(due));
+	json_object_del(left, "raise");
+	if (json_object_size(left) == 1) /* when it was signed */
+		json_object_clear(left);
+	bwl_memory_set_due(v->docs.m, left);
+	return bwl_memory_keep(v->docs.m, v->a->state_dir, e);
 }
 
 /*

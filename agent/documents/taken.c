@@ -41,8 +41,7 @@ static json_t *due_of(const struct bwl_signed *d)
 		json_object_set(due, "opens", opens);
 	if (lifts)
 		json_object_set(due, "lifts", lifts);
-	if (opens || lifts)
-		json_object_set_new(due, "signed", json_integer(d->terms.issued_s));
+	json_object_set_new(due, "signed", json_integer(d->terms.issued_s));
 	return due;
 }
 

@@ -46,6 +46,24 @@ refused "nor one for another tray" signed-audience policy base
 sign policy base controller < <(docs_text 5mbit 5mbit)
 refused "nor one of the controller's" signed-untrusted policy base
 check "control: none of it has changed anything" rate d1 5000000
+note "Limits that were lowered by hand"
+sign policy base alice,bob < <(docs_text 6mbit 5mbit)
+later 5
+check "one is lowered by hand" in_dpu "$CTL" peer set d1 rate 1mbit
+check "a policy that was signed before is taken" give policy base
+check "and does not raise it" rate d1 1000000
+check "nor does the next signed time" now_signed
+check "it is as it was" rate d1 1000000
+later 5
+taken "a policy that is signed later raises it" policy base alice,bob < <(docs_text 5mbit 5mbit)
+check "at once" rate d1 5000000
+later 5
+check "lowered again" in_dpu "$CTL" peer set d1 rate 1mbit
+check "the next signed time raises nothing: what was due was done" now_signed
+check "it stays" rate d1 1000000
+later 5
+taken "control: the next policy does" policy base alice,bob < <(docs_text 4mbit 5mbit)
+check "as signed" rate d1 4000000
 note "Grants"
 sign grant more alice < <(echo '{"peer": "d1", "limit": {"rate": "9mbit"}, "reason": "ticket"}')
 refused "a grant of more is not one person's" signed-widens grant more
