@@ -17,7 +17,7 @@ bool widen_is_open(const struct bwl_pol_peer *p)
  * Pacing lets a packet leave later than it was charged, by zone, port and node as well, so it
  * counts as wider: than `monitor`, too, under which these hold to the byte.
  */
-static unsigned mode_rank(const struct bwl_pol_peer *p)
+static unsigned mode_kind(const struct bwl_pol_peer *p) /* 0: exact */
 {
 	return p->mode == BWL_MODE_MONITOR ? 2 : bwl_mode_paces(p->mode) ? 1 : 0;
 }
@@ -47,12 +47,9 @@ static uint64_t waits(const struct bwl_policy *pol, const struct bwl_pol_peer *p
  */
 static uint64_t waits_ns(const struct bwl_policy *pol, const struct bwl_pol_peer *p)
 {
-	unsigned __int128 ns;
-
-	if (pol->horizon_ns || !bwl_mode_paces(p->mode) || p->grant.rate_bps == BWL_NO_RATE)
+	if (pol->horizon_ns || p->grant.rate_bps == BWL_NO_RATE)
 		return pol->horizon_ns;
-	ns = (unsigned __int128)waits(pol, p) * 8000000000ULL / p->grant.rate_bps;
-	return (uint64_t)ns;
+	return (uint64_t)((unsigned __int128)waits(pol, p) * 8000000000ULL / p->grant.rate_bps);
 }
 
 static char *moment(const struct widen *w, uint64_t ns, char buf[static BWL_TIME_BUF])
@@ -99,7 +96,7 @@ static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *
 	}
 	if (a->mode != BWL_MODE_MONITOR)
 		widen_limit(w, where, &a->grant, &b->grant);
-	if (mode_rank(b) > mode_rank(a) || (bwl_mode_paces(b->mode) && !bwl_mode_paces(a->mode)))
+	if (mode_kind(b) && mode_kind(b) != mode_kind(a))
 		widen_add(w, where, "mode", bwl_mode_name(a->mode), bwl_mode_name(b->mode));
 	else
 		widen_number(w, where, "horizon, bytes", waits(w->from, a), waits(w->to, b),

@@ -89,8 +89,7 @@ static enum MHD_Result look_at(void *arg, enum MHD_ValueKind kind, const char *n
 	value = value ? value : "";
 	l->wrong = bwl_strict_field(name, name_len, value, value_len);
 	if (!l->wrong && is_in_place() && name != l->end + 2)
-		l->wrong =
-			"each line of the head must end with CR and LF, and be a header of its own";
+		l->wrong = lines;
 	l->end = value + value_len;
 	for (size_t i = 0; i < ONCE; i++)
 		if (name_len == strlen(once[i]) && !strncasecmp(name, once[i], name_len) &&

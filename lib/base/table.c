@@ -60,6 +60,17 @@ size_t bwl_columns_of(FILE *f)
 	return !ioctl(fileno(f), TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : SIZE_MAX;
 }
 
+/* With the controls of others' text made harmless; the caller frees it. */
+static char *said(const char *fmt, va_list ap)
+{
+	char *text;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		no_memory(NULL);
+	bwl_text_said(text, fmt);
+	return text;
+}
+
 void bwl_say(size_t hang, const char *fmt, ...)
 {
 	size_t most = bwl_columns_of(stdout);
@@ -67,10 +78,8 @@ void bwl_say(size_t hang, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		no_memory(NULL);
+	text = said(fmt, ap);
 	va_end(ap);
-	bwl_text_said(text, fmt);
 	if (most < 2 * hang)
 		most = 2 * hang;
 	for (char *line = text, *end; *line; line = end) {
@@ -89,10 +98,8 @@ void bwl_put(FILE *f, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		no_memory(NULL);
+	text = said(fmt, ap);
 	va_end(ap);
-	bwl_text_said(text, fmt);
 	fputs(text, f);
 	free(text);
 }

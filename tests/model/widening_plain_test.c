@@ -336,26 +336,11 @@ static void mac_at(uint32_t ifindex, uint8_t family, const uint8_t *addr, uint8_
 		memcpy(ret, x->mac, 6);
 }
 
-static const struct bwl_pol_peer *owner(const struct bwl_policy *p, const struct bwl_pfx *q)
-{
-	const struct bwl_pol_peer *best = NULL;
-	int len = -1;
-
-	for (size_t i = 0; i < p->npeers; i++)
-		for (size_t k = 0; k < p->peers[i].naddresses; k++)
-			if (bwl_pfx_holds(&p->peers[i].addresses[k], q) &&
-			    p->peers[i].addresses[k].len > len) {
-				best = &p->peers[i];
-				len = best->addresses[k].len;
-			}
-	return best;
-}
-
 /* From the maps: the far DPU of the destination, and whose IKE is heard. */
 static void look(struct bwl_pins *p, const struct bwl_policy *pol, const struct flow *f,
 		 struct outcome *o)
 {
-	const struct bwl_pol_peer *q = owner(pol, &f->to);
+	const struct bwl_pol_peer *q = owner_of(pol, &f->to);
 	struct bwl_key_lpm6 key, next, *at = NULL;
 	const struct bwl_peer *body;
 	struct bwl_gen g;

@@ -9,33 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include "prog.h"
+#include "prefixes.h"
 
-#define HEAD PORTS "heartbeat: none\n"
-#define PEER(name, addresses)                                                                      \
-	"  - { name: " name ", addresses: [" addresses "], path: clear,"                           \
-	" via: 192.0.2.1, via6: 'fe80::1', "
-#define TO(addr) "eth ip4 src=10.0.7.2 dst=" addr " udp" /* charged 64 bytes */
-#define TO6(addr) "eth ip6 src=fd00:7::2 dst=" addr " udp"
 #define GRANT "grant: { rate: 1gbit, volume: 6400b } }\n"
 #define HOUR "grant: { rate: 1gbit, volume: 6400b per 1h } }\n"
-#define THERE "10.1.0.0/24, 'fd00:1::/64'"
-#define HOME "10.5.0.0/24"
-
-static unsigned drain(const char *spec)
-{
-	unsigned n = 0;
-
-	while (!strncmp(host(spec), "pass", 4) && n < 1000)
-		n++;
-	return n;
-}
-
-static void send(const char *spec, unsigned n)
-{
-	while (n--)
-		assert_string_equal(host(spec), "pass");
-}
 
 static unsigned notes(void)
 {

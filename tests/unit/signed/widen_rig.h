@@ -53,6 +53,23 @@ static inline bool widens(const struct bwl_policy *from, const struct bwl_policy
 	return r;
 }
 
+/* Whose an address is, found without widen.c: the peer's with the longest prefix. */
+static inline const struct bwl_pol_peer *owner_of(const struct bwl_policy *p,
+						  const struct bwl_pfx *q)
+{
+	const struct bwl_pol_peer *best = NULL;
+	int len = -1;
+
+	for (size_t i = 0; i < p->npeers; i++)
+		for (size_t k = 0; k < p->peers[i].naddresses; k++)
+			if (bwl_pfx_holds(&p->peers[i].addresses[k], q) &&
+			    p->peers[i].addresses[k].len > len) {
+				best = &p->peers[i];
+				len = best->addresses[k].len;
+			}
+	return best;
+}
+
 /* A random peer with a grant that is not `monitor`. */
 static inline struct bwl_pol_peer *granted(struct bwl_policy *p, uint64_t *s)
 {

@@ -50,7 +50,7 @@
 	X(peer, contained, FLAG, "widen_peer()")                                                   \
 	X(peer, revoked, FLAG, "widen_peer(), widen_is_open()")                                    \
 	X(peer, grant, PARTS, "grant()")                                                           \
-	X(peer, mode, NUMBER, "mode_rank()")                                                       \
+	X(peer, mode, NUMBER, "mode_kind()")                                                       \
 	X(peer, mark_pct, NOTHING, "which packets carry CE, not which pass")                       \
 	X(peer, expiry_ns, NUMBER, "grant()")                                                      \
 	X(peer, accept, PARTS, "accept_()")                                                        \
