@@ -79,6 +79,12 @@ kills_drawn() { # step
 }
 # Where so many kills were drawn, enough hit: a run may make fewer calls than the one that they were drawn from.
 killed_enough() { [[ $1 -ge 1 && $1 -ge $(($2 * 3 / 4)) ]]; } # hits, drawn
+# Damages one byte of a file. It is turned over: a constant that is written there may stand there already.
+flip_byte() { # file, offset
+	local was
+	was=$(od -An -tu1 -j"$2" -N1 "$1")
+	printf '%b' "\\x$(printf %02x $((was ^ 255)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
 # Kills the command at the entry of the Nth call of one kind, which is then not executed. Returns true if it was killed
 # there. KILL_IN is put before strace: where it runs. strace counts the calls of each thread by itself; KILL_PATH: it counts
 # those alone that name this file, as the call writes it. It uses a subshell, because bash reports the death of a child

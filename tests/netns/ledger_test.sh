@@ -151,7 +151,7 @@ send 300 6000
 lab_wait_for 5 flows
 die
 start=$(arrived)
-printf 'x' | dd of="$STATE/ledger.db" bs=1 seek=40 conv=notrunc 2>/dev/null
+flip_byte "$STATE/ledger.db" 40
 truncate -s 3000 "$STATE/ledger.db-wal"
 agent
 check "a damaged ledger is set aside with an alarm" lab_wait_for 5 said alert "cannot be trusted"

@@ -136,9 +136,7 @@ check "control: some with their bytes, some by their hash alone, and some are re
 # One byte of the tiles is changed, in each kind of file.
 spoiled() { # file
 	rm -rf "$tmp/spoiled" && cp -r "$tmp/tiles" "$tmp/spoiled"
-	local was
-	was=$(od -An -tu1 -j300 -N1 "$tmp/spoiled/$1")
-	printf '%b' "\\x$(printf %02x $((was ^ 255)))" | dd of="$tmp/spoiled/$1" bs=1 seek=300 conv=notrunc 2>/dev/null
+	flip_byte "$tmp/spoiled/$1" 300
 	refused "$go" tiles "$tmp/spoiled" "$tmp/key"
 }
 check "Go's reader finds a changed tile" spoiled tile/0/000

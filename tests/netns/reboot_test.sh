@@ -167,7 +167,7 @@ closures() {
 	# A record in the middle that cannot be read; the end truncated.
 	ctl revoke d2
 	cp -a "$STATE/journal" "$LAB_TMP/whole"
-	printf X | dd of="$STATE/journal/log" bs=1 seek=300 conv=notrunc status=none
+	flip_byte "$STATE/journal/log" 300
 	reboot
 	check "a damaged journal: everything is closed" is_closed 1
 	check "and attach says so" grep -q 'cannot be trusted' "$LAB_TMP/err"

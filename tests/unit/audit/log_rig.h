@@ -6,6 +6,7 @@
 #include "test.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,32 @@ static inline void shell(const char *fmt, ...)
 	vsnprintf(cmd, sizeof(cmd), fmt, ap);
 	va_end(ap);
 	assert_int_equal(system(cmd), 0);
+}
+
+/*
+ * Damages one byte of the first `most` files that match. It is turned over: a constant may stand
+ * there already.
+ */
+static inline void flip_byte(unsigned most, long at, const char *fmt, ...)
+{
+	char pattern[200];
+	va_list ap;
+	glob_t g;
+
+	va_start(ap, fmt);
+	vsnprintf(pattern, sizeof(pattern), fmt, ap);
+	va_end(ap);
+	assert_int_equal(glob(pattern, 0, NULL, &g), 0);
+	for (size_t i = 0; i < g.gl_pathc && i < most; i++) {
+		int fd = open(g.gl_pathv[i], O_RDWR);
+		char c;
+
+		assert_int_equal(pread(fd, &c, 1, at), 1);
+		c = (char)~c;
+		assert_int_equal(pwrite(fd, &c, 1, at), 1);
+		close(fd);
+	}
+	globfree(&g);
 }
 
 static inline int set_up(void **state)

@@ -339,8 +339,7 @@ static void files_that_were_moved_away_leave_the_proof(void **state)
 	assert_int_equal(bwl_audit_prove(dir, &pub, 2, 30, &p, &e), 0);
 	assert_true(bwl_proof_holds(2, &old[1].root, 30, &old[29].root, p.hash, p.count));
 	/* the next checkpoint reveals a changed hash */
-	shell("f=$(ls %s/log-*.hashes | head -1); printf x | dd of=$f bs=1 seek=40 conv=notrunc 2>/dev/null",
-	      dir);
+	flip_byte(1, 40, "%s/log-*.hashes", dir);
 	assert_true(check(dir, old, 30).n);
 	shell("rm $(ls %s/log-*.hashes | head -2)", dir);
 	f = check(dir, old, 1);
