@@ -4,11 +4,12 @@
 #include <string.h>
 #include <openssl/evp.h>
 #include <bwl/doc.h>
+#include "signed/closing.h"
 #include "signed/envelope.h"
 #include "signed/payload.h"
 #include "signed/root.h"
 
-/* Clocks differ: a document may be issued this far in the future. */
+/* Clocks differ: what the controller signs may be issued this far in the future. */
 #define AHEAD_S 60
 
 static bool one_suffices(enum bwl_signed_type t)
@@ -68,8 +69,21 @@ static int is_for(const struct bwl_envelope *v, const struct bwl_root *root,
 	return refuse(e, EXDEV, "signed-audience");
 }
 
+/*
+ * A timestamp may be ahead of this clock, because it corrects the clock. What closes never waits
+ * for its time. What else people sign does: a date ahead would put it after what they sign until
+ * then.
+ */
+static int64_t ahead_most(enum bwl_signed_type t)
+{
+	if (t == BWL_SIGNED_TIMESTAMP || bwl_closes(t))
+		return INT64_MAX;
+	return bwl_signed_role(t) == BWL_ROLE_ONLINE ? AHEAD_S : 0;
+}
+
 static int is_timely(const struct bwl_signed *d, int64_t now_s, struct bwl_err *e)
 {
+	int64_t ahead_s = d->terms.issued_s - now_s;
 	char when[BWL_TIME_BUF];
 
 	if (d->terms.not_after_s <= now_s) {
@@ -78,13 +92,12 @@ static int is_timely(const struct bwl_signed *d, int64_t now_s, struct bwl_err *
 			 bwl_utc(d->terms.not_after_s, -1, when));
 		return refuse(e, ETIME, "signed-expired");
 	}
-	/* a timestamp may be ahead of this clock, because it corrects the clock */
-	if (d->type == BWL_SIGNED_TIMESTAMP || d->terms.issued_s <= now_s + AHEAD_S)
+	if (ahead_s <= ahead_most(d->type))
 		return 0;
-	bwl_fail(e, EAGAIN, "the %s %s, version %llu, is from the future: %s",
+	bwl_fail(e, EAGAIN, "the %s %s, version %llu, is from the future: %s, in %lld s",
 		 bwl_signed_word(d->type), d->terms.name, (unsigned long long)d->terms.version,
-		 bwl_utc(d->terms.issued_s, -1, when));
-	bwl_hint(e, "check the clock of this machine and the signer's");
+		 bwl_utc(d->terms.issued_s, -1, when), (long long)ahead_s);
+	bwl_hint(e, "it counts from then on; check the clock of this machine and the signer's");
 	return refuse(e, EAGAIN, "signed-early");
 }
 

@@ -82,9 +82,9 @@ struct bwl_signed {
 /*
  * The error for programs, in e->id: "signed-malformed" (not an envelope, or a payload that is not
  * of its type), "signed-untrusted" (too few valid signatures), "signed-audience" (another fleet or
- * tray), "signed-expired", "signed-early" (issued in the future). memory.h adds "signed-old" (a
- * lower version or epoch) and "signed-conflict" (the same version with another text), widen.h adds
- * "signed-widens".
+ * tray), "signed-expired", "signed-early" (issued in the future: never a document that closes).
+ * memory.h adds "signed-old" (a lower version or epoch) and "signed-conflict" (the same version
+ * with another text), widen.h adds "signed-widens".
  *
  * who NULL: the audience is not checked (for programs that pass documents on). now_s: the wall
  * clock, but never below the newest signed timestamp (bwl_memory_now()). Not for the type `root`:

@@ -82,10 +82,23 @@ static bool has(const struct bwl_digest *d, size_t n, const uint8_t digest[32])
 	return false;
 }
 
+uint64_t bwl_memory_held_seq(const struct bwl_memory *m, const uint8_t digest[32])
+{
+	for (size_t i = 0; i < m->nheld; i++)
+		if (!memcmp(m->held[i].b, digest, sizeof(m->held[i].b)))
+			return m->held_seq[i];
+	return UINT64_MAX;
+}
+
 void bwl_memory_hold(struct bwl_memory *m, const struct bwl_digest *held, size_t n)
 {
+	uint64_t seq[BWL_MEMORY_HELD];
 	size_t k = 0;
 
+	for (size_t i = 0; i < n; i++)
+		seq[i] = has(m->held, m->nheld, held[i].b) ? bwl_memory_held_seq(m, held[i].b)
+							   : m->seq;
+	memcpy(m->held_seq, seq, n * sizeof(*seq));
 	memcpy(m->held, held, n * sizeof(*held));
 	m->nheld = n;
 	for (size_t i = 0; i < m->ndone; i++)

@@ -103,6 +103,10 @@ bool bwl_memory_readmits(const struct bwl_memory *m, const struct bwl_signed *d)
  */
 #define BWL_MEMORY_HELD 2
 const struct bwl_digest *bwl_memory_held(const struct bwl_memory *m, size_t *ret_n);
+/* The memory's seq when it was accepted; 0: earlier versions did not write it; UINT64_MAX: not
+ * held. */
+uint64_t bwl_memory_held_seq(const struct bwl_memory *m, const uint8_t digest[32]);
+/* Policies that were not held before were accepted just now. */
 void bwl_memory_hold(struct bwl_memory *m, const struct bwl_digest *held, size_t n);
 /*
  * Were the one-time actions of a held policy already made due? So a rollout that goes back and

@@ -127,6 +127,21 @@ static bool take_digests(const json_t *list, struct bwl_digest *ret, size_t *ret
 	return true;
 }
 
+/* Earlier versions did not write it: only the date then says which grants belong to a policy. */
+static bool take_held_seq(struct bwl_memory *m, const json_t *list)
+{
+	if (list && json_array_size(list) != m->nheld)
+		return false;
+	for (size_t i = 0; list && i < m->nheld; i++) {
+		const json_t *v = json_array_get(list, i);
+
+		if (!json_is_integer(v) || json_integer_value(v) < 0)
+			return false;
+		m->held_seq[i] = (uint64_t)json_integer_value(v);
+	}
+	return true;
+}
+
 /* The policies that hold. A list that is too long is not ours. */
 static bool take_held(struct bwl_memory *m, const json_t *o)
 {
@@ -135,6 +150,7 @@ static bool take_held(struct bwl_memory *m, const json_t *o)
 	m->due = json_incref(json_object_get(o, "due"));
 	return json_is_array(held) && json_array_size(held) <= BWL_MEMORY_HELD &&
 	       json_array_size(done) <= BWL_MEMORY_HELD && take_digests(held, m->held, &m->nheld) &&
+	       take_held_seq(m, json_object_get(o, "held_seq")) &&
 	       take_digests(done, m->done, &m->ndone) && json_is_object(m->due);
 }
 
@@ -306,6 +322,15 @@ static json_t *expelled_json(const struct bwl_memory *m)
 	return list;
 }
 
+static json_t *held_seq_json(const struct bwl_memory *m)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < m->nheld; i++)
+		json_array_append_new(list, json_integer((json_int_t)m->held_seq[i]));
+	return list;
+}
+
 static json_t *label_since_json(const struct bwl_memory *m)
 {
 	json_t *list = json_array();
@@ -323,14 +348,14 @@ int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e)
 	for (size_t i = 0; i < m->nitems; i++)
 		json_array_append_new(items, item_json(&m->item[i]));
 	o = json_pack(
-		"{s:s, s:s, s:O, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:O, s:s*}",
+		"{s:s, s:s, s:O, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:O, s:s*}",
 		"root", m->root_text, "tray", m->tray.name, "labels", m->tray_labels, "label_since",
 		label_since_json(m), "epoch", (json_int_t)m->epoch, "seq", (json_int_t)m->seq,
 		"newest", (json_int_t)m->newest_s, "whole", (json_int_t)m->whole_s, "closed",
 		(json_int_t)m->closed_s, "accepted", items, "revoked",
 		digests_json(m->revoked, m->nrevoked), "expelled", expelled_json(m), "held",
-		digests_json(m->held, m->nheld), "done", digests_json(m->done, m->ndone), "due",
-		m->due, "log_key", m->log_key);
+		digests_json(m->held, m->nheld), "held_seq", held_seq_json(m), "done",
+		digests_json(m->done, m->ndone), "due", m->due, "log_key", m->log_key);
 	r = bwl_checked_keep(WORD, dir, BWL_MEMORY, bwl_must(o), e);
 	json_decref(o);
 	return r;

@@ -31,6 +31,7 @@ struct bwl_memory {
 	struct memory_expelled *expelled;
 	size_t nexpelled;
 	struct bwl_digest held[BWL_MEMORY_HELD];
+	uint64_t held_seq[BWL_MEMORY_HELD]; /* seq when each was accepted */
 	size_t nheld;
 	struct bwl_digest done[BWL_MEMORY_HELD]; /* of these */
 	size_t ndone;

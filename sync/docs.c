@@ -170,12 +170,12 @@ void sync_docs_taken(struct sync_docs *d, struct doc *doc, uint64_t now_ns)
 			d->list[i]->again_ns = now_ns;
 }
 
-void sync_docs_refused(struct doc *doc, uint64_t now_ns)
+void sync_docs_refused(struct doc *doc, uint64_t now_ns, uint64_t again_ns)
 {
 	uint64_t wait_ns = DOC_AGAIN_MOST_NS;
 
-	if (doc->refusals < 6) /* 60 s << 6 is more than an hour */
-		wait_ns = DOC_AGAIN_NS << doc->refusals++;
+	if (doc->refusals < 12) /* 1 s << 12 is more than an hour */
+		wait_ns = again_ns << doc->refusals++;
 	if (wait_ns > DOC_AGAIN_MOST_NS)
 		wait_ns = DOC_AGAIN_MOST_NS;
 	doc->state = DOC_REFUSED;

@@ -176,6 +176,14 @@ static json_t *take_line(struct talk *t)
 	return o;
 }
 
+/* Refused until its time comes. */
+static bool is_early(const json_t *answer)
+{
+	const char *id = json_string_value(json_object_get(answer, "id"));
+
+	return id && !strcmp(id, "signed-early");
+}
+
 static enum given look(void *arg, enum doc_lane lane, struct bwl_err *why)
 {
 	struct talk *t = &((struct handover *)arg)->talk[lane];
@@ -199,7 +207,7 @@ static enum given look(void *arg, enum doc_lane lane, struct bwl_err *why)
 			bwl_fail(why, EPERM, "%s", error);
 			if (todo)
 				bwl_hint(why, "%s", todo);
-			given = GIVEN_REFUSED;
+			given = is_early(o) ? GIVEN_EARLY : GIVEN_REFUSED;
 		} else if (json_object_get(o, "by")) {
 			given = GIVEN_TAKEN;
 		} else {

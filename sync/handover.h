@@ -5,7 +5,8 @@
  * orders (bwl/agent.h).
  *
  * {"verb": "document", "type": KIND, "name": NAME, "size": N}, with the document as a memfd with
- * BWL_AGENT_SEALS: answered by {"by": "bwlimitd"}: taken; or by {"error": TEXT, "todo": TEXT}.
+ * BWL_AGENT_SEALS: answered by {"by": "bwlimitd"}: taken; or by {"error": TEXT, "todo": TEXT,
+ * "id": WORD}.
  * {"verb": "status", "cosigned": N}: answered by {"by": "bwlimitd", "status": {…}}.
  *
  * bwlimitd trusts only signatures, neither whoever hands a document over, nor what comes with it.

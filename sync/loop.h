@@ -48,7 +48,7 @@ struct sync_store {
 	int (*status)(void *arg, const void *at, size_t len, struct bwl_err *e);
 };
 
-enum given { GIVEN_WAIT, GIVEN_TAKEN, GIVEN_REFUSED, GIVEN_AWAY };
+enum given { GIVEN_WAIT, GIVEN_TAKEN, GIVEN_REFUSED, GIVEN_EARLY, GIVEN_AWAY };
 struct sync_agent {
 	/* A different number means another bwlimitd. 0: there is none. */
 	long (*who)(void *arg);

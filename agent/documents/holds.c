@@ -157,10 +157,16 @@ static int policy_of(const struct docs_one *o, struct bwl_policy **ret, struct b
 	return r;
 }
 
-/* A grant from before this policy is not part of it: it must not open what was tightened since. */
-static bool is_of(const struct bwl_signed *grant, const struct docs_one *policy)
+/*
+ * A grant from before this policy is not part of it: it must not open what was tightened since.
+ * Neither by its date nor by the order in which they were accepted: one person chooses the date,
+ * and a policy is dated before the second person signs it.
+ */
+static bool is_of(const struct docs *s, const struct bwl_memory_item *it,
+		  const struct bwl_signed *grant, const struct docs_one *policy)
 {
-	return grant->terms.issued_s >= policy->d.terms.issued_s;
+	return grant->terms.issued_s >= policy->d.terms.issued_s &&
+	       it->seq > bwl_memory_held_seq(s->m, policy->d.digest);
 }
 
 /*
@@ -250,7 +256,7 @@ static int put_grants(const struct docs *s, const struct docs_one *policy,
 	for (size_t i = 0; i < k; i++) {
 		const struct docs_one *g = docs_find(s, list[i]->digest.b);
 
-		if (g && g->d.type == BWL_SIGNED_GRANT && is_of(&g->d, policy) &&
+		if (g && g->d.type == BWL_SIGNED_GRANT && is_of(s, list[i], &g->d, policy) &&
 		    g->d.terms.epoch >= bwl_memory_epoch(s->m) && bwl_grant_fits(h->pol, &g->d))
 			grant[i] = g;
 		if (grant[i])

@@ -7,6 +7,7 @@
 #include <bwl/encode.h>
 #include "docs.h"
 #include "signed/bounds.h"
+#include "signed/closing.h"
 #include "signed/envelope.h"
 #include "signed/payload.h"
 
@@ -311,6 +312,9 @@ int docs_judge(const struct docs *s, const char *bytes, size_t len, const struct
 					     docs_now(s, c), &ret->d, e);
 		if (!r)
 			r = bwl_memory_judge(s->m, &ret->d, e);
+		/* What closes is not held back until its time: it counts from now. */
+		if (!r && bwl_closes(ret->d.type) && ret->d.terms.issued_s > docs_now(s, c))
+			ret->d.terms.issued_s = docs_now(s, c);
 		ret->seconds = r == 1 && bwl_memory_seconds(s->m, &ret->d);
 		ret->known = r == 1 && !ret->seconds;
 		if (!r)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Whether another signed document is accepted: one person tightens, two widen. */
+#include <bwl/doc.h>
 #include "docs_rig.h"
 
 static void one_person_tightens_and_two_widen(void **state)
@@ -42,6 +43,89 @@ static void what_was_kept_back_undoes_nothing(void **state)
 	assert_string_equal(give_text(other), "signed-old");
 	assert_string_equal(give_text(more), "signed-old");
 	assert_int_equal(kbit("a"), 10);
+}
+
+static json_t *dated(json_t *o, int64_t at_s)
+{
+	char text[BWL_TIME_BUF];
+
+	json_object_set_new(o, "issued_at", json_string(bwl_utc(at_s, -1, text)));
+	return o;
+}
+
+static void a_date_ahead_outranks_nothing_that_two_people_sign(void **state)
+{
+	BWL_AUTO_FREE char *grant_ = NULL, *policy_ = NULL;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	pass(1);
+	grant_ = rig_sign(BWL_SIGNED_GRANT, "hall-3", "all",
+			  dated(grant("g", "a", 100, 3600), at.wall_s + 58), ONE);
+	policy_ = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all",
+			   dated(policy(100, 100, DAY), at.wall_s + 58), ONE);
+	assert_string_equal(give_text(grant_), "signed-early");
+	assert_string_equal(give_text(policy_), "signed-early");
+	assert_int_equal(kbit("a"), 100);
+	pass(10); /* a tightening by two people, and by one */
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(50, 50, DAY - 100), TWO), "taken");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(40, 40, DAY - 200), ONE), "taken");
+	pass(48); /* their time comes: judged as what it is, from now on */
+	assert_string_equal(give_text(grant_), "signed-widens");
+	assert_string_equal(give_text(policy_), "signed-old"); /* its version is */
+	assert_int_equal(kbit("a"), 40);
+	assert_int_equal(kbit("b"), 40);
+	/* control: nobody signs meanwhile */
+	grant_ = (free(grant_), rig_sign(BWL_SIGNED_GRANT, "hall-3", "all",
+					 dated(grant("g", "a", 30, 3600), at.wall_s + 58), ONE));
+	assert_string_equal(give_text(grant_), "signed-early");
+	pass(58);
+	assert_string_equal(give_text(grant_), "taken");
+	assert_int_equal(kbit("a"), 30);
+}
+
+/*
+ * A policy has its date before the second person signs it. What one person signs in between, at the
+ * limit of that moment, would hold on it.
+ */
+static void a_policy_ends_every_grant_that_was_accepted_before_it(void **state)
+{
+	BWL_AUTO_FREE char *second = NULL, *late = NULL;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	pass(1);
+	second = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", policy(50, 50, DAY - 1), TWO);
+	pass(300);
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 100, 3600), ONE), "taken");
+	late = rig_sign(BWL_SIGNED_GRANT, "hall-3", "all", grant("h", "b", 40, 3600), ONE);
+	assert_string_equal(give_text(second), "taken");
+	assert_int_equal(kbit("a"), 50);
+	/* control: one that was signed at the same time, and came after the policy, holds on it */
+	assert_string_equal(give_text(late), "taken");
+	assert_int_equal(kbit("b"), 40);
+	assert_int_equal(kbit("a"), 50);
+}
+
+static void a_closing_document_that_is_dated_ahead_closes_and_counts_from_now(void **state)
+{
+	json_t *o;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	pass(1);
+	o = dated(revocation("peers", json_pack("[s]", "a")), at.wall_s + 100 * DAY);
+	json_object_set_new(o, "not_after", json_string("2099-01-01T00:00:00Z"));
+	assert_string_equal(give(BWL_SIGNED_REVOCATION, o, ONE), "taken");
+	assert_int_equal(bwl_memory_closed(s.m), at.wall_s);
+	/* so two people open again what it closed, as soon as they sign */
+	pass(1);
+	o = policy(100, 100, DAY - 2);
+	json_object_set_new(o, "opens", json_pack("[s]", "a"));
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "taken");
 }
 
 static void what_is_for_others_or_of_another_epoch_is_refused(void **state)
@@ -191,8 +275,9 @@ static void a_grant_without_a_rate_is_nothing_where_the_policy_has_none(void **s
 				 grant_of("g", "b", "{\"volume\":\"1mb per 1d\"}", 3600), ONE),
 			    "taken");
 	assert_string_equal(give(BWL_SIGNED_GRANT, grant_of("h", "a", "{}", 3600), ONE), "taken");
-	/* signed in the same second: the grants belong to it */
-	assert_string_equal(give(BWL_SIGNED_POLICY, policy_with(""), ONE), "taken");
+	/* signed in the same second, but accepted after them: the grants do not belong to it */
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy_with(""), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy_with(""), TWO), "taken");
 	assert_int_equal(kbit("a"), 100);
 	assert_false(peer("b")->grant.present);
 	assert_string_equal(give(BWL_SIGNED_GRANT,
@@ -269,6 +354,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_person_tightens_and_two_widen),
 		cmocka_unit_test(what_was_kept_back_undoes_nothing),
+		cmocka_unit_test(a_date_ahead_outranks_nothing_that_two_people_sign),
+		cmocka_unit_test(a_policy_ends_every_grant_that_was_accepted_before_it),
+		cmocka_unit_test(a_closing_document_that_is_dated_ahead_closes_and_counts_from_now),
 		cmocka_unit_test(what_is_for_others_or_of_another_epoch_is_refused),
 		cmocka_unit_test(of_a_newer_version_nothing_is_taken_by_half),
 		cmocka_unit_test(after_a_grant_comes_the_floor),

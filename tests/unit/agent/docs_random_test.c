@@ -3,6 +3,7 @@
  * Whatever one person and the controller's key sign, in any order, allows nothing beyond what two
  * people have signed.
  */
+#include <bwl/doc.h>
 #include "docs_rig.h"
 
 /* A document that the holder of one person's key and the controller's key could sign. */
@@ -42,6 +43,14 @@ static json_t *random_document(uint64_t *r, enum bwl_signed_type *ret)
 		break;
 	default:
 		return terms("time", DAY);
+	}
+	if (test_random(r) % 3 == 0) { /* whoever signs chooses the date */
+		char at_s[BWL_TIME_BUF];
+
+		json_object_set_new(o, "issued_at",
+				    json_string(bwl_utc(at.wall_s - 100 +
+								(int64_t)(test_random(r) % 200),
+							-1, at_s)));
 	}
 	if (*ret != BWL_SIGNED_REVOCATION && test_random(r) % 3 == 0)
 		json_object_set_new(o, "offline_for", json_string(spans[test_random(r) % 3]));

@@ -133,10 +133,26 @@ static void a_document_lives_from_issue_to_end(void **state)
 	bwl_signed_free(&d);
 	assert_int_not_equal(open_as(text, &tray, NOW + DAY, &d, &e), 0);
 	assert_string_equal(e.id, "signed-expired");
-	assert_int_equal(open_as(text, &tray, NOW - 120, &d, &e), 0); /* clocks may differ */
+	assert_int_equal(open_as(text, &tray, NOW - 60, &d, &e), 0);
+	bwl_signed_free(&d);
+	/* not a second ahead: it would be put after what people sign until then */
+	assert_int_not_equal(open_as(text, &tray, NOW - 61, &d, &e), 0);
+	assert_string_equal(e.id, "signed-early");
+	assert_non_null(strstr(e.text, "in 1 s"));
+	free(text);
+	/* the controller's clock may differ */
+	text = rig_sign(BWL_SIGNED_ROLLOUT, "hall-3", "all", rig_body(BWL_SIGNED_ROLLOUT, 1),
+			1U << CONTROLLER);
+	assert_int_equal(open_as(text, &tray, NOW - 120, &d, &e), 0);
 	bwl_signed_free(&d);
 	assert_int_not_equal(open_as(text, &tray, NOW - 121, &d, &e), 0);
 	assert_string_equal(e.id, "signed-early");
+	free(text);
+	/* what closes waits for no time, nor for a desk's clock to be right */
+	text = rig_sign(BWL_SIGNED_REVOCATION, "hall-3", "all", rig_body(BWL_SIGNED_REVOCATION, 1),
+			1U << ALICE);
+	assert_int_equal(open_as(text, &tray, NOW - 300 * DAY, &d, &e), 0);
+	bwl_signed_free(&d);
 	free(text);
 }
 

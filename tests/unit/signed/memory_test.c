@@ -71,9 +71,10 @@ static void a_memory_that_was_changed_is_not_believed(void **state)
 static void what_holds_and_what_is_due_are_kept_over_restarts(void **state)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
-	const struct bwl_digest held[] = { { "one" }, { "two" } }, *h;
+	const struct bwl_digest held[] = { { "one" }, { "two" } }, other = { "other" }, *h;
 	const struct bwl_memory_item *item;
 	json_t *o = rig_terms("all", 1, 1, NOW - 60, NOW + DAY);
+	uint64_t was;
 	size_t n;
 
 	(void)state;
@@ -81,6 +82,8 @@ static void what_holds_and_what_is_due_are_kept_over_restarts(void **state)
 	json_object_set_new(o, "all", json_true());
 	json_object_set_new(o, "reason", json_string("drill"));
 	assert_null(give(m, BWL_SIGNED_REVOCATION, o, 1U << BOB));
+	bwl_memory_hold(m, held, 1);
+	was = bwl_memory_seq(m);
 	assert_null(give_policy(m, "base", 1, 5, "a"));
 	bwl_memory_hold(m, held, 2);
 	bwl_memory_set_done(m, held[1].b);
@@ -91,6 +94,9 @@ static void what_holds_and_what_is_due_are_kept_over_restarts(void **state)
 		h = bwl_memory_held(m, &n);
 		assert_int_equal(n, 2);
 		assert_memory_equal(h, held, sizeof(held));
+		assert_int_equal(bwl_memory_held_seq(m, held[0].b), was);
+		assert_int_equal(bwl_memory_held_seq(m, held[1].b), bwl_memory_seq(m));
+		assert_true(bwl_memory_held_seq(m, other.b) == UINT64_MAX);
 		assert_true(bwl_memory_is_done(m, held[1].b));
 		assert_false(bwl_memory_is_done(m, held[0].b));
 		assert_true(json_is_true(json_object_get(bwl_memory_due(m), "raise")));

@@ -113,6 +113,28 @@ static void what_is_refused_comes_again_ever_later_or_after_a_new_timestamp(void
 	sync_done(&s);
 }
 
+/* A desk's clock that is three seconds ahead delays by a few seconds, not by a minute. */
+static void what_is_dated_ahead_comes_again_within_seconds(void **state)
+{
+	struct sync s = begin();
+
+	(void)state;
+	t.answer = GIVEN_EARLY;
+	has("policy/1", 1);
+	runs(&s, 5 * SYNC_S);
+	assert_in_range(t.ngiven, 2, 4);
+	t.answer = GIVEN_TAKEN;
+	runs(&s, 4 * SYNC_S);
+	assert_int_equal(t.said[SYNC_TAKEN], 1);
+	/* a date that is far ahead is no storm */
+	t.answer = GIVEN_EARLY;
+	has("policy/2", 2);
+	t.ngiven = 0;
+	runs(&s, 36000 * SYNC_S);
+	assert_in_range(t.ngiven, 15, 26);
+	sync_done(&s);
+}
+
 static void nothing_overtakes_a_document_that_could_not_be_fetched(void **state)
 {
 	struct sync s = begin();
@@ -211,6 +233,7 @@ int main(void)
 		cmocka_unit_test(what_closes_waits_for_no_policy_that_is_being_put_in_force),
 		cmocka_unit_test(a_document_in_parts_is_fetched_at_a_moment_of_the_trays_own),
 		cmocka_unit_test(what_is_refused_comes_again_ever_later_or_after_a_new_timestamp),
+		cmocka_unit_test(what_is_dated_ahead_comes_again_within_seconds),
 		cmocka_unit_test(nothing_overtakes_a_document_that_could_not_be_fetched),
 		cmocka_unit_test(a_bwlimitd_that_comes_back_is_given_everything),
 		cmocka_unit_test(a_store_with_too_much_in_it_is_bounded_and_told),
