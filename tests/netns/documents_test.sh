@@ -72,6 +72,37 @@ check "and is in force" rate d1 9000000
 LIFE=50m taken "a grant of less is one person's" grant more bob < <(echo '{"peer": "d1", "limit": {"rate": "1mbit"}, "reason": "ticket"}')
 check "and is in force" rate d1 1000000
 
+note "Dates that one person chooses"
+sed "s|$LAB_TMP/clock|&.ahead|" "$LAB_TMP/clocked/CTL" >"$LAB_TMP/clocked/ahead" && chmod +x "$LAB_TMP/clocked/ahead"
+dated() { # seconds ahead, as sign
+	printf '%08d' "$((LATER + $1))" >"$LAB_TMP/clock.ahead"
+	CTL=$LAB_TMP/clocked/ahead sign "${@:2}"
+}
+later
+taken "control: a policy" policy base alice,bob < <(docs_text 5mbit 5mbit)
+GRANT='{"peer": "d1", "limit": {"rate": "5mbit"}, "reason": "ticket"}'
+LIFE=30m dated 58 grant soon alice <<<"$GRANT"
+LIFE=30m dated 58 policy next alice < <(docs_text 5mbit 5mbit)
+refused "one person's grant at the present limit, dated 58 s ahead, waits for its time" signed-early grant soon
+refused "and so does a policy" signed-early policy next
+later 10
+LIFE=40m taken "two people tighten meanwhile" policy base alice,bob < <(docs_text 2mbit 2mbit)
+check "and it holds" rate d1 2000000
+later 50
+refused "when their time comes the grant widens" signed-widens grant soon
+refused "and so does the policy" signed-widens policy next
+check "the limit of the two people is as it was" rate d1 2000000
+sign policy second alice,bob < <(docs_text 1mbit 2mbit)
+later 300 # in which the policy waits for its second signature
+LIFE=20m taken "one person's grant at the present limit" grant more alice < <(echo '{"peer": "d1", "limit": {"rate": "2mbit"}, "reason": "ticket"}')
+check "ends with the policy that was signed before it, and came after it" eval 'give policy second && rate d1 1000000'
+dated 86400 revocation ahead alice <<<'{"peers": ["d2"], "reason": "drill"}'
+check "what closes waits for no time" eval 'give revocation ahead && state d2 revoked'
+later
+taken "and two people open again what it closed" policy base alice,bob --opens d2 < <(docs_text 5mbit 5mbit)
+check "at once" state d2 live
+now_signed
+
 opens() { now_signed && lab_both "$1"; } # on a busy machine a time may be too old before a packet has come
 note "Updates that are withheld"
 sign policy base alice,bob --offline-for 8s < <(docs_text 6mbit 6mbit)
