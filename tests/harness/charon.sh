@@ -58,9 +58,16 @@ charon_up() { # name namespace [line of strongswan.conf]…
 	sed 's/^/# /' "$LAB_TMP/charon-$name.out.err" "$dir/log"
 	return 1
 }
-charon_down() { # name: as `systemctl stop`
-	kill -CONT "${CHARON_PID[$1]}" 2>/dev/null
-	lab_stop "${CHARON_PID[$1]}"
+has_ended() { [[ ! -e /proc/$1 || $(cut -d" " -f3 "/proc/$1/stat") == Z ]]; }
+# As `systemctl stop`, which kills what does not end: strongSwan 5.9.8 may wait for ever in the destructor of its VICI
+# plugin for a connection whose thread was cancelled.
+charon_down() { # name
+	local pid=${CHARON_PID[$1]}
+	kill -CONT "$pid" 2>/dev/null
+	kill -TERM "$pid" 2>/dev/null
+	lab_wait_for 15 has_ended "$pid" || { note "charon $1 does not end by itself"; kill -KILL "$pid" 2>/dev/null; }
+	wait "$pid" 2>/dev/null
+	return 0
 }
 vici() { # name command [json]
 	"$VICI" "$(charon_socket "$1")" "${@:2}"

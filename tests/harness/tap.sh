@@ -83,7 +83,7 @@ killed_enough() { [[ $1 -ge 1 && $1 -ge $(($2 * 3 / 4)) ]]; } # hits, drawn
 flip_byte() { # file, offset
 	local was
 	was=$(od -An -tu1 -j"$2" -N1 "$1")
-	printf '%b' "\\x$(printf %02x $((was ^ 255)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+	printf '%b' "\\x$(printf %02x $((${was:-0} ^ 255)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
 }
 # Kills the command at the entry of the Nth call of one kind, which is then not executed. Returns true if it was killed
 # there. KILL_IN is put before strace: where it runs. strace counts the calls of each thread by itself; KILL_PATH: it counts

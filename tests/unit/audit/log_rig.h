@@ -47,9 +47,9 @@ static inline void flip_byte(unsigned most, long at, const char *fmt, ...)
 	assert_int_equal(glob(pattern, 0, NULL, &g), 0);
 	for (size_t i = 0; i < g.gl_pathc && i < most; i++) {
 		int fd = open(g.gl_pathv[i], O_RDWR);
-		char c;
+		char c = 0;
 
-		assert_int_equal(pread(fd, &c, 1, at), 1);
+		assert_true(pread(fd, &c, 1, at) >= 0); /* 0: the file is shorter, and grows */
 		c = (char)~c;
 		assert_int_equal(pwrite(fd, &c, 1, at), 1);
 		close(fd);
