@@ -85,11 +85,12 @@ static int journal_init(struct ctl *c, int argc, char **argv)
 	struct bwl_err why = { 0 };
 	enum bwl_journal_state was;
 	struct bwl_pins *p = NULL;
+	char reason[CTL_REASON];
 	int r;
 
-	(void)argv;
+	ctl_reason(NULL, 0, &argc, argv, reason);
 	if (argc)
-		return ctl_usage(c, "'journal init' takes no argument");
+		return ctl_usage(c, "'journal init' takes no argument but a reason");
 	if (!dir)
 		return off(c);
 	r = bwl_pins_open(c->pin_dir, true, &p, &why);
@@ -104,8 +105,8 @@ static int journal_init(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (was != BWL_JOURNAL_OK)
-		bwl_audit("journal init: it was %s; closed: %s", bwl_journal_state_name(was),
-			  closed);
+		bwl_audit("journal init: it was %s; closed: %s%s%s", bwl_journal_state_name(was),
+			  closed, *reason ? ", reason " : "", reason);
 	if (c->json)
 		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:b, s:s}", "version", BWL_JSON_VERSION,
 					"kind", "journal-init", "dir", dir, "made",
@@ -218,7 +219,8 @@ static int journal_show(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_journal_cmds[] = {
-	{ "journal", "init", "", "Create the journal of closures, by which they last over a reboot",
+	{ "journal", "init", "[reason TEXT…]",
+	  "Create the journal of closures, by which they last over a reboot",
 	  "Done once, at installation. A readable journal is left alone; one that is cut or unreadable is set\n"
 	  "aside (*.bad), and the new one begins with what the maps have closed or, without maps, with\n"
 	  "everything closed.\n\n"

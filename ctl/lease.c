@@ -86,21 +86,25 @@ static int renew(struct ctl *c, int argc, char **argv)
 	const struct ctl_opt opts[] = { { "--for", NULL, &words }, { NULL, NULL, NULL } };
 	char text[BWL_UNIT_BUF];
 	uint64_t for_ns = 0;
+	char why[CTL_REASON];
 	json_t *o = NULL;
-	int r = ctl_only_opts(c, argc, argv, opts);
+	int r;
 
+	ctl_reason(opts, 0, &argc, argv, why);
+	r = ctl_only_opts(c, argc, argv, opts);
 	if (r)
 		return r;
 	if (words && bwl_parse_time(words, &for_ns, &c->err))
 		return CTL_USAGE;
 	if (words && (for_ns < BWL_LEASE_LEAST_NS || for_ns > BWL_LEASE_MOST_NS))
 		return ctl_usage(c, "--for '%.64s': must be 1s to the policy's lease", words);
-	r = bwl_audit_intent(&c->err, "lease renew%s%s", words ? " --for " : "",
-			     words ? words : "");
+	r = bwl_audit_intent(&c->err, "lease renew%s%s%s%s", words ? " --for " : "",
+			     words ? words : "", *why ? " reason " : "", why);
 	if (!r)
 		r = ask(c, for_ns, &o);
 	if (!r) {
-		bwl_audit("lease renew%s%s", words ? " --for " : "", words ? words : "");
+		bwl_audit("lease renew%s%s%s%s", words ? " --for " : "", words ? words : "",
+			  *why ? " reason " : "", why);
 		floor = json_string_value(json_object_get(o, "floor_why"));
 		if (c->json)
 			ctl_print_answer("lease-renew", o);
@@ -124,7 +128,7 @@ const struct ctl_cmd ctl_lease_cmds[] = {
 	  "  bwlimit-ctl lease show\n"
 	  "  bwlimit-ctl --json lease show\n",
 	  show },
-	{ "lease", "renew", "[--for TIME]",
+	{ "lease", "renew", "[--for TIME] [reason TEXT…]",
 	  "Renew the lease, for as long as the policy allows or less",
 	  "bwlimitd does it, and has to run. The new end may be sooner than the old one.\n\n"
 	  "  --for TIME      1s to the policy's lease (default: the policy's lease)\n\n"

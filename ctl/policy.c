@@ -78,19 +78,21 @@ static int raise_confirmed(struct ctl *c, struct bwl_pins *pins)
 }
 
 /* confirm and rollback differ in one call. done: what is said then; NULL: where it led back to. */
-static int settle(struct ctl *c, int argc, const char *word,
+static int settle(struct ctl *c, int argc, char **argv, const char *word,
 		  int (*fn)(struct bwl_pins *p, struct bwl_err *e), const char *done)
 {
 	struct bwl_pins *pins;
+	char why[CTL_REASON];
 	int r;
 
+	ctl_reason(NULL, 0, &argc, argv, why);
 	if (argc)
-		return ctl_usage(c, "'policy %s' takes no argument", word);
+		return ctl_usage(c, "'policy %s' takes no argument but a reason", word);
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
 		return r;
 	if (fn == bwl_confirm) /* the way back only closes */
-		r = bwl_audit_intent(&c->err, "policy %s", word);
+		r = bwl_audit_intent(&c->err, "policy %s%s%s", word, *why ? " reason " : "", why);
 	if (!r && fn == bwl_confirm && !bwl_only_tightens(pins))
 		r = raise_confirmed(c, pins);
 	if (!r)
@@ -101,7 +103,7 @@ static int settle(struct ctl *c, int argc, const char *word,
 		r = fn(pins, &c->err);
 	if (!r) {
 		bwl_journal_follow(pins);
-		bwl_audit("policy %s", word);
+		bwl_audit("policy %s%s%s", word, *why ? " reason " : "", why);
 		if (c->json)
 			ctl_print_list(fn == bwl_confirm ? "policy-confirm" : "policy-rollback",
 				       "text", json_string(done));
@@ -114,14 +116,12 @@ static int settle(struct ctl *c, int argc, const char *word,
 
 static int policy_confirm(struct ctl *c, int argc, char **argv)
 {
-	(void)argv;
-	return settle(c, argc, "confirm", bwl_confirm, "the new policy stays");
+	return settle(c, argc, argv, "confirm", bwl_confirm, "the new policy stays");
 }
 
 static int policy_rollback(struct ctl *c, int argc, char **argv)
 {
-	(void)argv;
-	return settle(c, argc, "rollback", bwl_rollback, NULL);
+	return settle(c, argc, argv, "rollback", bwl_rollback, NULL);
 }
 
 static void show_json(const struct bwl_pins *pins, const struct bwl_policy *pol, const char *hex)
@@ -208,7 +208,8 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "Examples:\n"
 	  "  bwlimit-ctl policy diff tray-7.yaml\n",
 	  policy_diff },
-	{ "policy", "apply", "FILE [--confirm TIME] [--fresh-volume] [--trust-clock] [--yes]",
+	{ "policy", "apply",
+	  "FILE [--confirm TIME] [--fresh-volume] [--trust-clock] [--yes] [reason TEXT…]",
 	  "Put a policy file in force, as a whole",
 	  "No packet sees half a policy. Spent volumes, debts and revocations stay. bwlimitd does it if it runs,\n"
 	  "otherwise this command. It holds until the desired policy changes, or a reboot.\n\n"
@@ -221,14 +222,16 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "                  (logged)\n"
 	  "  --yes           at a terminal: do not show the difference and ask\n\n"
 	  "Examples:\n"
-	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n",
+	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s reason ticket 4711\n",
 	  ctl_policy_apply },
-	{ "policy", "confirm", "", "Keep the policy that `apply --confirm` put in force",
+	{ "policy", "confirm", "[reason TEXT…]",
+	  "Keep the policy that `apply --confirm` put in force",
 	  "Examples:\n"
 	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n"
 	  "  bwlimit-ctl policy confirm\n",
 	  policy_confirm },
-	{ "policy", "rollback", "", "Return to the policy before `apply --confirm` now",
+	{ "policy", "rollback", "[reason TEXT…]",
+	  "Return to the policy before `apply --confirm` now",
 	  "Also after its time has run out, if bwlimitd does not run.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl policy rollback\n",

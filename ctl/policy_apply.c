@@ -57,8 +57,11 @@ struct apply {
 	const char *file, *confirm;
 	bool yes, fresh, trust;
 	uint64_t confirm_ns;
+	char reason[CTL_REASON];
 	struct ctl_document doc;
 };
+
+#define TERMS (256 + CTL_REASON)
 
 static int apply_args(struct ctl *c, int argc, char **argv, struct apply *a)
 {
@@ -69,8 +72,10 @@ static int apply_args(struct ctl *c, int argc, char **argv, struct apply *a)
 		{ "--trust-clock", &a->trust, NULL },
 		{ NULL, NULL, NULL },
 	};
-	int r = ctl_opts(c, &argc, argv, opts);
+	int r;
 
+	ctl_reason(opts, 1, &argc, argv, a->reason);
+	r = ctl_opts(c, &argc, argv, opts);
 	if (r)
 		return r;
 	if (argc != 1)
@@ -82,12 +87,13 @@ static int apply_args(struct ctl *c, int argc, char **argv, struct apply *a)
 }
 
 /* The audit log's text beside the digest. */
-static void apply_terms(const struct apply *a, const struct bwl_policy *pol, char ret[static 256])
+static void apply_terms(const struct apply *a, const struct bwl_policy *pol, char ret[static TERMS])
 {
-	snprintf(ret, 256, "%s%.64s%s%s", a->confirm ? ", to be confirmed within " : "",
+	snprintf(ret, TERMS, "%s%.64s%s%s%s%s", a->confirm ? ", to be confirmed within " : "",
 		 a->confirm ? a->confirm : "",
 		 a->fresh ? ", new volumes start unspent (--fresh-volume)" : "",
-		 a->trust && pol->until_line ? ", wall clock trusted (--trust-clock)" : "");
+		 a->trust && pol->until_line ? ", wall clock trusted (--trust-clock)" : "",
+		 *a->reason ? ", reason " : "", a->reason);
 }
 
 /* Without bwlimitd. */
@@ -152,7 +158,7 @@ static int put_in_force(struct ctl *c, struct apply *a, struct bwl_pins *pins, c
 {
 	const struct bwl_policy *pol = a->doc.pol;
 	struct ctl_progress *progress;
-	char terms[256];
+	char terms[TERMS];
 	int r;
 
 	apply_terms(a, pol, terms);

@@ -115,8 +115,9 @@ _bwlimit_ctl() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--sha256' -- "$cur")
 		return
 		;;
+	policy/confirm | policy/rollback | journal/init) words=reason ;;
 	policy/apply)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--confirm --fresh-volume --trust-clock --yes' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--confirm --fresh-volume --trust-clock --yes reason' -- "$cur")
 		return
 		;;
 	grant/--all) words='--yes reason' ;;
@@ -178,7 +179,7 @@ _bwlimit_ctl() {
 	lease/sign)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--for --key --number --out' -- "$cur")
 		return ;;
-	lease/renew) words=--for ;;
+	lease/renew) words="--for reason" ;;
 	tamper/*)
 		words='--peer --policy'
 		[[ $prev == --peer ]] && words=$(_bwlimit_ctl_names peer list)

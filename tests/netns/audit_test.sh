@@ -52,6 +52,15 @@ lab_apply <<-END
 END
 check "a policy is recorded with its whole digest before it holds" logged 'intent +policy apply .*digest [0-9a-f]{64}'
 check "and when it does" logged 'policy +policy apply'
+"$CTL" policy show >"$LAB_TMP/same.yaml" 2>/dev/null
+check "a policy on trial is recorded with its reason" ctl policy apply "$LAB_TMP/same.yaml" --confirm 1h reason drill of the \"way back\" --yes
+check "before" logged 'intent +policy apply .*, to be confirmed within 1h, reason drill of the "way back"$'
+check "and after" logged 'policy +policy apply .*, reason drill of the "way back"$'
+check "and so is its way back" ctl policy rollback reason the drill is over
+check "with its own" logged 'policy +policy rollback reason the drill is over$'
+check "and what is confirmed" eval 'ctl policy apply "$LAB_TMP/same.yaml" --confirm 1h && ctl policy confirm reason ticket 4720'
+check "before" logged 'intent +policy confirm reason ticket 4720$'
+refute "which has no other words" ctl policy confirm ticket 4720
 check "a grant is recorded with its reason" ctl grant d1 rate 20mbit reason ticket 4711
 check "before" logged 'intent +grant d1 rate 20mbit reason ticket 4711'
 check "and after" logged 'grant +grant d1 rate 20mbit reason ticket 4711'
