@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/identity.h>
 #include "ipsec/conn.h"
 #include "maps/tunnel.h"
 
@@ -76,24 +77,11 @@ static void append_prefixes(json_t *a, const struct bwl_pfx *x, size_t n)
 		append(a, bwl_pfx_format(&x[i], text, sizeof(text)));
 }
 
-/*
- * Without an explicit identity our own name is used, as an FQDN, so that it is never parsed as an
- * address.
- */
-static void name_id(char buf[static 256], const char *id, const char *name)
-{
-	if (id && *id)
-		snprintf(buf, 256, "%s", id);
-	else
-		snprintf(buf, 256, "fqdn:%s", name);
-}
-
 static void set_id(json_t *section, const char *id, const char *name)
 {
-	char text[256];
+	char text[BWL_IDENTITY_SIZE];
 
-	name_id(text, id, name);
-	set(section, "id", "%s", text);
+	set(section, "id", "%s", bwl_identity_text(id, name, text));
 }
 
 struct build {
@@ -128,12 +116,12 @@ static const char *offload(const struct build *b, const struct bwl_pol_peer *x)
  */
 static const char *start(const struct build *b, const struct bwl_pol_peer *x)
 {
-	char here[256], there[256];
+	char here[BWL_IDENTITY_SIZE], there[BWL_IDENTITY_SIZE];
 
 	if (strcmp(b->p->ipsec.start, "auto"))
 		return b->p->ipsec.start;
-	name_id(here, b->p->ipsec.id, b->p->node);
-	name_id(there, x->ipsec_id, x->name);
+	bwl_identity_text(b->p->ipsec.id, b->p->node, here);
+	bwl_identity_text(x->ipsec_id, x->name, there);
 	return strcmp(here, there) < 0 ? "trap|start" : "trap";
 }
 

@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/identity.h>
 #include "ipsec/sas.h"
 #include "ipsec/stale.h"
-
-#define NAME_PREFIX "fqdn:"
 
 uint32_t bwl_ipsec_peer_id(json_t *conn)
 {
@@ -35,9 +34,9 @@ static bool is_address(const char *a, const char *b)
 
 static bool is_identity(const char *wanted, const char *has)
 {
-	if (!strncmp(wanted, NAME_PREFIX, strlen(NAME_PREFIX)))
-		return !strcmp(wanted + strlen(NAME_PREFIX), has);
-	return strpbrk(wanted, "=*%:") || !strcmp(wanted, has);
+	struct bwl_identity x;
+
+	return !bwl_identity_parse(wanted, &x, NULL) && bwl_identity_is_shown(&x, has);
 }
 
 /* An incomplete SA has fewer fields: it is checked the next time. */

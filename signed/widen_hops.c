@@ -188,7 +188,7 @@ static void macs(struct widen *w, const struct places *a, const struct places *b
 /* Whose IKE is heard, and whom it must prove to be. */
 static void speakers(struct widen *w, const struct places *a, const struct places *b)
 {
-	char where[64];
+	char where[64], id[BWL_IDENTITY_SIZE], before[BWL_IDENTITY_SIZE];
 
 	for (size_t i = 0; i < b->n; i++) {
 		const struct place *x = &b->list[i];
@@ -196,16 +196,17 @@ static void speakers(struct widen *w, const struct places *a, const struct place
 
 		if (!x->remote)
 			continue;
+		widen_id(x->peer, id);
 		EACH(y, a, x, PLACE_WHOSE)
 		{
 			heard = true;
-			was = was || !strcmp(widen_id(x->peer), widen_id(y->peer));
+			was = was || !strcmp(id, widen_id(y->peer, before));
 		}
 		if (was)
 			continue;
 		snprintf(where, sizeof(where), "DPU %.40s", x->address);
 		widen_add(w, where, "IKE from there", heard ? "as another identity" : "not heard",
-			  widen_id(x->peer));
+			  id);
 	}
 }
 

@@ -180,8 +180,10 @@ static unsigned strict(const char *s)
 static void ipsec(struct widen *w)
 {
 	const struct bwl_pol_ipsec *a = &w->from->ipsec, *b = &w->to->ipsec;
+	char was[BWL_IDENTITY_SIZE], is[BWL_IDENTITY_SIZE];
 
-	same(w, "id", a->id, b->id);
+	same(w, "id", bwl_identity_text(a->id, w->from->node, was),
+	     bwl_identity_text(b->id, w->to->node, is));
 	same(w, "local", a->local, b->local);
 	if (*a->ca)
 		same(w, "ca", a->ca, b->ca);

@@ -3,6 +3,7 @@
 #ifndef BWL_SIGNED_WIDEN_PARTS_H
 #define BWL_SIGNED_WIDEN_PARTS_H
 
+#include <bwl/identity.h>
 #include "signed/widen.h"
 
 struct widen {
@@ -29,7 +30,8 @@ void widen_limit(struct widen *w, const char *where, const struct bwl_lim *a,
 
 /* widen_peer.c: is anything of it open? a and b have the same name. */
 bool widen_is_open(const struct bwl_pol_peer *p);
-const char *widen_id(const struct bwl_pol_peer *p); /* the far DPU's identity */
+/* the far DPU's identity, canonical */
+const char *widen_id(const struct bwl_pol_peer *p, char buf[static BWL_IDENTITY_SIZE]);
 void widen_peer(struct widen *w, const struct bwl_pol_peer *a, const struct bwl_pol_peer *b);
 
 /* widen_places.c: who has which addresses */

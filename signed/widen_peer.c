@@ -159,9 +159,9 @@ static void same(struct widen *w, const char *where, const char *what, const cha
 		widen_add(w, where, what, *a ? a : "none", *b ? b : "none");
 }
 
-const char *widen_id(const struct bwl_pol_peer *p)
+const char *widen_id(const struct bwl_pol_peer *p, char buf[static BWL_IDENTITY_SIZE])
 {
-	return p->ipsec_id ? p->ipsec_id : p->name;
+	return bwl_identity_text(p->ipsec_id, p->name, buf);
 }
 
 static const char *ppk(const struct bwl_policy *pol, const struct bwl_pol_peer *p)
@@ -204,6 +204,7 @@ static void way(struct widen *w, const char *where, const struct bwl_pol_peer *a
 	static const unsigned rank[] = {
 		[BWL_PATH_XFRM] = 0, [BWL_PATH_OFFLOAD] = 1, [BWL_PATH_CLEAR] = 2
 	};
+	char was[BWL_IDENTITY_SIZE], is[BWL_IDENTITY_SIZE];
 	struct bwl_hop x, y;
 
 	bwl_effect_hop(w->from, a, &x);
@@ -218,7 +219,7 @@ static void way(struct widen *w, const char *where, const struct bwl_pol_peer *a
 	/* from clear, too: whoever is there can read it from now on */
 	if (!same_address(x.remote, y.remote))
 		same(w, where, "ipsec remote", x.remote, y.remote);
-	same(w, where, "ipsec id", *x.remote ? widen_id(a) : "", widen_id(b));
+	same(w, where, "ipsec id", *x.remote ? widen_id(a, was) : "", widen_id(b, is));
 	if (a->path != BWL_PATH_CLEAR && *ppk(w->from, a))
 		same(w, where, "ipsec ppk", ppk(w->from, a), ppk(w->to, b));
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "policy_key.h"
+#include "bwl/identity.h"
 
 #define S 1000000000ULL
 #define KEY(k, member) BWL_KEY(#k, bwl_text_node_ipsec, value[BWL_IPSEC_##k], bwl_pol_ipsec, member)
@@ -54,7 +55,12 @@ void bwl_conv_ipsec(struct bwl_conv *c, const struct bwl_text_node_ipsec *t)
 
 void bwl_conv_peer_ipsec(const struct bwl_text_ipsec *t, struct bwl_pol_peer *x)
 {
-	x->ipsec_id = t->id ? bwl_must(strdup(t->id)) : NULL;
+	struct bwl_identity id;
+
+	/* the canonical form; what has none is refused when it is checked */
+	if (t->id)
+		x->ipsec_id = bwl_must(
+			strdup(bwl_identity_parse(t->id, &id, NULL) ? t->id : id.text));
 	x->ipsec_ppk = t->ppk ? bwl_must(strdup(t->ppk)) : NULL;
 }
 
@@ -72,11 +78,13 @@ void bwl_check_ipsec(struct bwl_check *c)
 void bwl_check_peer_ipsec(struct bwl_check *c, size_t i, const char *who)
 {
 	struct bwl_pol_peer *x = &c->p->peers[i];
+	char what[96];
 
 	bwl_check_peer_at(c, i, "ipsec", "id");
-	if (x->ipsec_id && !bwl_check_id(x->ipsec_id))
-		BWL_BAD(c, EINVAL, "%s: ipsec id '%.64s' is not an identity: " BWL_ID_DOMAIN, who,
-			x->ipsec_id);
+	if (x->ipsec_id) {
+		bwl_check_words(what, sizeof(what), who, ": ", "ipsec id ");
+		bwl_check_tell(c, bwl_check_id(c->e, what, x->ipsec_id));
+	}
 	bwl_check_peer_at(c, i, "ipsec", "ppk");
 	if (x->ipsec_ppk && !bwl_check_name(x->ipsec_ppk, sizeof(c->p->ipsec.ppk) - 1))
 		BWL_BAD(c, EINVAL, "%s: ipsec ppk '%.64s' is not a name: " BWL_PPK_DOMAIN, who,

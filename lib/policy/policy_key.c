@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "policy_key.h"
+#include "bwl/identity.h"
 #include "bwl/units.h"
 
 #define S 1000000000ULL
-#define ID_MAX 200 /* characters; an IKE identity shares one datagram with a certificate */
 
 static bool is_text(const struct bwl_key *k)
 {
@@ -117,6 +117,7 @@ static int parse_number(const struct bwl_key *k, const char *s, void *x, struct 
  */
 static int parse(const struct bwl_key *k, const char *s, void *x, struct bwl_err *e)
 {
+	struct bwl_identity id;
 	int which;
 
 	if (k->kind == BWL_K_MAC) {
@@ -136,6 +137,8 @@ static int parse(const struct bwl_key *k, const char *s, void *x, struct bwl_err
 	if (k->kind == BWL_K_YESNO) {
 		set_value(k, x, (uint64_t)which);
 	} else if (k->size) {
+		if (k->kind == BWL_K_ID && *s && !bwl_identity_parse(s, &id, NULL))
+			s = id.text;
 		if (strlen(s) >= k->size)
 			return bwl_fail(e, EINVAL, "'%.64s' is too long: at most %zu characters", s,
 					k->size - 1);
@@ -163,16 +166,15 @@ void bwl_conv_keys(struct bwl_conv *c, const struct bwl_key *k, const void *text
 	}
 }
 
-bool bwl_check_id(const char *s)
+int bwl_check_id(struct bwl_err *e, const char *what, const char *s)
 {
-	size_t n = strlen(s);
+	struct bwl_err why = { 0 };
+	struct bwl_identity x;
 
-	if (!n || n > ID_MAX || *s == ' ' || s[n - 1] == ' ')
-		return false;
-	for (; *s; s++)
-		if (*s < 0x20 || *s > 0x7e || *s == '"' || *s == '\\' || *s == '%' || *s == '*')
-			return false;
-	return true;
+	if (!bwl_identity_parse(s, &x, &why))
+		return 0;
+	bwl_fail(e, EINVAL, "%s'%.64s' is not an identity: %s", what, s, why.text);
+	return bwl_hint(e, "%s", why.hint);
 }
 
 static int check_text(struct bwl_check *c, const struct bwl_key *k, const char *in, const char *s)
@@ -181,9 +183,8 @@ static int check_text(struct bwl_check *c, const struct bwl_key *k, const char *
 
 	if (k->kind == BWL_K_WORD && word_of(k->words, s) < 0)
 		return bwl_fail(c->e, EINVAL, "%s%s '%.64s': %s", in, k->name, s, k->words);
-	if (k->kind == BWL_K_ID && *s && !bwl_check_id(s))
-		return bwl_fail(c->e, EINVAL, "%s'%.64s' is not an identity: " BWL_ID_DOMAIN, in,
-				s);
+	if (k->kind == BWL_K_ID && *s)
+		return bwl_check_id(c->e, in, s);
 	if (k->kind == BWL_K_NAME && *s && !bwl_check_name(s, k->size - 1))
 		return bwl_fail(c->e, EINVAL, "%s%s '%.64s' is not a name: " BWL_PPK_DOMAIN, in,
 				k->name, s);

@@ -12,7 +12,7 @@
 
 enum bwl_key_kind {
 	BWL_K_TEXT,    /* any text that fits; checked elsewhere */
-	BWL_K_ID,      /* an IKE identity */
+	BWL_K_ID,      /* an IKE identity, kept in its canonical form */
 	BWL_K_ADDRESS, /* of this DPU */
 	BWL_K_NAME,
 	BWL_K_WORD,   /* one of `words` */
@@ -57,9 +57,8 @@ void bwl_check_keys(struct bwl_check *c, const struct bwl_key *keys, const char 
 void bwl_dump_keys(const struct bwl_key *keys, const void *x, const void *standard,
 		   const char *section, const char *indent, FILE *f);
 
-/* Is it an identity to strongSwan that can be written between quotes in its files unchanged? */
-bool bwl_check_id(const char *s);
-#define BWL_ID_DOMAIN "1 to 200 printable ASCII characters without \" \\ %% *"
+/* 0, or the error that s is no identity; what: before it, "ipsec: ". */
+int bwl_check_id(struct bwl_err *e, const char *what, const char *s);
 #define BWL_PPK_DOMAIN "1 to 63 of A-Z a-z 0-9 . _ -, not starting with -"
 
 #endif

@@ -209,7 +209,7 @@ static void every_key_of_the_policy_arrives(void **state)
 		"         dpd: 3s, replay_window: 64, copy_ecn: true }\n"
 		"peers:\n"
 		"  - { name: a, addresses: [10.1.0.0/16], ipsec: { remote: \"2001:db8::3\", id: \"CN=a\" } }\n"
-		"  - { name: b, addresses: [10.2.0.0/16], ipsec: { remote: 192.0.2.4, ppk: none } }\n"
+		"  - { name: B, addresses: [10.2.0.0/16], ipsec: { remote: 192.0.2.4, ppk: none } }\n"
 		"  - { name: c, addresses: [10.3.0.0/16], ipsec: { remote: 192.0.2.5, ppk: p.c } }\n"
 		"  - { name: d, addresses: [10.4.0.0/16], path: clear, via: 192.0.2.254 }\n",
 		&newest);
@@ -238,7 +238,9 @@ static void every_key_of_the_policy_arrives(void **state)
 	/* PPKs: required if there is one; the secret itself is never in it */
 	assert_string_equal(bwl_vici_text(a, "ppk_id"), "site");
 	assert_string_equal(bwl_vici_text(a, "ppk_required"), "yes");
-	assert_string_equal(bwl_vici_text(conn_of(tree, "bwl-b"), "ppk_id"), "");
+	assert_string_equal(bwl_vici_text(conn_of(tree, "bwl-B"), "ppk_id"), "");
+	side = json_object_get(conn_of(tree, "bwl-B"), "remote");
+	assert_string_equal(bwl_vici_text(side, "id"), "fqdn:b");
 	assert_string_equal(bwl_vici_text(conn_of(tree, "bwl-c"), "ppk_id"), "p.c");
 	secrets = json_object_get(tree, "secrets");
 	assert_int_equal(json_object_size(secrets), 2);
@@ -287,6 +289,35 @@ static void names_of_connections_go_both_ways(void **state)
 	assert_false(bwl_ipsec_peer_name("bwl-", peer));
 	assert_false(bwl_ipsec_peer_name("other", peer));
 	assert_false(bwl_ipsec_peer_name("bwl-a-name-of-more-than-thirty-one-bytes", peer));
+}
+
+/* What a policy keeps, and what charon and `policy show` are given. */
+static void an_identity_is_kept_in_its_canonical_form(void **state)
+{
+	static const char *const spelt[] = { "fqdn:tray-3", "@tray-3", "TRAY-3", "dns:tray-3" };
+	char policy[1024], *text = NULL;
+	struct bwl_policy *p;
+	size_t len;
+	FILE *f;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(spelt) / sizeof(*spelt); i++) {
+		snprintf(policy, sizeof(policy),
+			 HEAD "ipsec: { id: '%s' }\npeers:\n"
+			      "  - { name: a, addresses: [10.1.0.0/16],\n"
+			      "      ipsec: { remote: 192.0.2.3, id: '%s' } }\n",
+			 spelt[i], spelt[i]);
+		p = must_parse(policy);
+		assert_string_equal(p->ipsec.id, "fqdn:tray-3");
+		assert_string_equal(p->peers[0].ipsec_id, "fqdn:tray-3");
+		f = open_memstream(&text, &len);
+		bwl_policy_dump(p, 1, 1800000000, f);
+		fclose(f);
+		assert_non_null(strstr(text, "ipsec:\n  id: \"fqdn:tray-3\"\n"));
+		assert_non_null(strstr(text, "remote: \"192.0.2.3\", id: \"fqdn:tray-3\" }"));
+		free(text);
+		bwl_policy_free(p);
+	}
 }
 
 static void the_keys_read_back_and_are_not_in_the_digest(void **state)
@@ -342,6 +373,9 @@ static void values_out_of_their_domain_are_refused_where_they_stand(void **state
 		{ "local: 224.0.0.1", "not an address" },
 		{ "id: 'a*'", "not an identity" },
 		{ "id: \"a\\\"b\"", "not an identity" },
+		{ "id: 'keyid:tray-3'", "ipsec: 'keyid:tray-3' is not an identity: a key id" },
+		{ "id: 10.0.0.0/8", "it matches more than one tray" },
+		{ "id: CN=", "CN has no value" },
 		{ "ca: ../x", "not a name" },
 		{ "ppk: 'a b'", "not a name" },
 		{ "cert: x", "unknown key 'cert'" },
@@ -391,6 +425,7 @@ int main(void)
 		cmocka_unit_test(every_key_of_the_policy_arrives),
 		cmocka_unit_test(what_strongswan_cannot_do_is_refused_with_a_way_out),
 		cmocka_unit_test(names_of_connections_go_both_ways),
+		cmocka_unit_test(an_identity_is_kept_in_its_canonical_form),
 		cmocka_unit_test(the_keys_read_back_and_are_not_in_the_digest),
 		cmocka_unit_test(values_out_of_their_domain_are_refused_where_they_stand),
 	};

@@ -101,13 +101,52 @@ static void a_closed_peer_lets_nobody_speak_to_this_dpu(void **state)
 	static const struct row row[] = {
 		{ PLAIN PEERS PEER("open", 2, VIA OPEN),
 		  PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, FAR(3)),
-		  "DPU 203.0.113.3: IKE from there: not heard -> shut" },
+		  "DPU 203.0.113.3: IKE from there: not heard -> fqdn:shut" },
 		{ PLAIN PEERS PEER("shut", 3, FAR(3)),
 		  PLAIN PEERS PEER("shut", 3, "ipsec: { remote: 203.0.113.3, id: thief }"),
-		  "DPU 203.0.113.3: IKE from there: as another identity -> thief" },
+		  "DPU 203.0.113.3: IKE from there: as another identity -> fqdn:thief" },
 		{ PLAIN PEERS PEER("shut", 3, FAR(3)), PLAIN PEERS PEER("shut", 3, VIA), NULL },
 		{ PLAIN PEERS PEER("shut", 3, FAR(3) OPEN), PLAIN PEERS PEER("shut", 3, FAR(3)),
 		  NULL },
+	};
+
+	(void)state;
+	each(row, N(row));
+}
+
+#define ID(id) "ipsec: { remote: 203.0.113.3, id: '" id "' }"
+
+/* Identities are compared as charon compares them, however they are spelt. */
+static void a_respelt_identity_is_the_same(void **state)
+{
+	static const struct row row[] = {
+		{ PLAIN PEERS PEER("far", 3, FAR(3) OPEN),
+		  PLAIN PEERS PEER("far", 3, ID("fqdn:far") OPEN), NULL },
+		{ PLAIN PEERS PEER("far", 3, ID("@far") OPEN),
+		  PLAIN PEERS PEER("far", 3, ID("FAR") OPEN), NULL },
+		{ PLAIN PEERS PEER("far", 3, ID("dns:Far") OPEN),
+		  PLAIN PEERS PEER("far", 3, FAR(3) OPEN), NULL },
+		{ PLAIN PEERS PEER("far", 3, ID("A@b") OPEN),
+		  PLAIN PEERS PEER("far", 3, ID("email:a@B") OPEN), NULL },
+		{ PLAIN PEERS PEER("far", 3, ID("/C=CH/CN=far") OPEN),
+		  PLAIN PEERS PEER("far", 3, ID("c=CH,cn=far") OPEN), NULL },
+		{ PLAIN PEERS PEER("far", 3, ID("192.0.2.3") OPEN),
+		  PLAIN PEERS PEER("far", 3, ID("fqdn:192.0.2.3") OPEN),
+		  "peer far: ipsec id: 192.0.2.3 -> fqdn:192.0.2.3" },
+		{ PLAIN PEERS PEER("far", 3, FAR(3) OPEN),
+		  PLAIN PEERS PEER("far", 3, ID("far.") OPEN),
+		  "peer far: ipsec id: fqdn:far -> fqdn:far." },
+		{ PLAIN PEERS PEER("far", 3, FAR(3) OPEN),
+		  PLAIN PEERS PEER("far", 3, ID("CN=far") OPEN),
+		  "peer far: ipsec id: fqdn:far -> CN=far" },
+		/* to certificates with UTF8String these are two */
+		{ PLAIN PEERS PEER("far", 3, ID("CN=far") OPEN),
+		  PLAIN PEERS PEER("far", 3, ID("CN=Far") OPEN),
+		  "peer far: ipsec id: CN=far -> CN=Far" },
+		{ PLAIN PEERS PEER("shut", 3, FAR(3)), PLAIN PEERS PEER("shut", 3, ID("SHUT")),
+		  NULL },
+		{ PLAIN, PLAIN "ipsec: { id: '@T' }\n", NULL },
+		{ PLAIN, PLAIN "ipsec: { id: u }\n", "ipsec: id: fqdn:t -> fqdn:u" },
 	};
 
 	(void)state;
@@ -304,6 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_closed_peer_moves_nobodys_next_hop),
 		cmocka_unit_test(a_closed_peer_lets_nobody_speak_to_this_dpu),
+		cmocka_unit_test(a_respelt_identity_is_the_same),
 		cmocka_unit_test(what_had_no_value_before_is_compared),
 		cmocka_unit_test(pacing_is_wider_than_monitor),
 		cmocka_unit_test(what_only_takes_away_is_one_persons),
