@@ -12,6 +12,7 @@
 #include <bwl/bytes.h>
 #include <bwl/cleanup.h>
 #include <bwl/encode.h>
+#include <bwl/identity.h>
 #include "glass.h"
 #include "glass_used.h"
 #include "signed/checked_file.h"
@@ -141,8 +142,8 @@ static json_t *ids_of(const struct bwl_policy *pol, const struct bwl_memory *m)
 	for (size_t i = 0; i < pol->npeers && json_object_size(ids) < IDS_MOST; i++) {
 		const struct bwl_pol_peer *q = &pol->peers[i];
 
-		if (q->ipsec_id && strcmp(q->ipsec_id, q->name) &&
-		    !bwl_memory_is_expelled(m, q->ipsec_id, NULL))
+		if (q->ipsec_id && !bwl_identity_is_peer(q->name, NULL, q->ipsec_id) &&
+		    !bwl_memory_is_expelled(m, NULL, q->ipsec_id))
 			json_object_set_new(ids, q->ipsec_id, json_true());
 	}
 	return ids;
@@ -154,7 +155,7 @@ static bool has_expelled(const struct bwl_memory *m, const json_t *ids)
 	json_t *v;
 
 	json_object_foreach((json_t *)(uintptr_t)ids, id,
-			    v) if (bwl_memory_is_expelled(m, id, NULL)) return true;
+			    v) if (bwl_memory_is_expelled(m, NULL, id)) return true;
 	return false;
 }
 

@@ -83,8 +83,9 @@ const struct bwl_memory_item *bwl_memory_items(const struct bwl_memory *m, size_
 bool bwl_memory_is_revoked(const struct bwl_memory *m, const uint8_t digest[32]);
 
 /*
- * memory_expelled.c: is that tray expelled (by either of two names; NULL: none)? It is, from an
- * expulsion until an enrolment of it that was signed later, by as many people as a widening needs.
+ * memory_expelled.c: is that peer, or the tray of that name, expelled (bwl_identity_is_peer; NULL:
+ * none)? It is, from an expulsion until an enrolment of that tray that was signed later, by as many
+ * people as a widening needs.
  */
 bool bwl_memory_is_expelled(const struct bwl_memory *m, const char *name, const char *id);
 /* Is this tray expelled by enough people for its own keys to be destroyed? */

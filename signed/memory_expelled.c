@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <bwl/identity.h>
 #include "signed/memory_parts.h"
 #include "signed/payload.h"
 
@@ -16,9 +17,16 @@ static struct memory_expelled *find(const struct bwl_memory *m, const char *tray
 	return NULL;
 }
 
+/*
+ * Names whose letters differ only in their case are one identity to charon: an expulsion of either
+ * closes both. An enrolment opens only what has exactly its name.
+ */
 bool bwl_memory_is_expelled(const struct bwl_memory *m, const char *name, const char *id)
 {
-	return (name && find(m, name)) || (id && find(m, id));
+	for (size_t i = 0; i < m->nexpelled; i++)
+		if (bwl_identity_is_peer(m->expelled[i].tray, name, id))
+			return true;
+	return false;
 }
 
 bool bwl_memory_destroys(const struct bwl_memory *m)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <bwl/identity.h>
 #include <bwl/publish.h>
 #include "accept.h"
 #include "agent.h"
@@ -130,27 +131,38 @@ static const struct bwl_policy *who_is_who(const struct documents *v, struct des
 	return accept_kept(&a, ret, NULL) ? NULL : ret->pol;
 }
 
+static void add_once(struct names *all, const char *name)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!strcmp(all->name[i], name))
+			return;
+	all->name[all->n++] = name;
+}
+
+/* The maps have names that the policy no longer has, or that only broken glass has. */
 static int expel_peers(struct documents *v, const struct bwl_signed *d, const char *tray,
 		       struct bwl_err *e)
 {
 	struct desired kept;
 	const struct bwl_policy *pol = who_is_who(v, &kept);
 	BWL_AUTO_FREE const char **name = bwl_must(
-		calloc((pol ? pol->npeers : 0) + 1, sizeof(*name)));
+		calloc((pol ? pol->npeers : 0) + v->pins->schema.max_peers + 1, sizeof(*name)));
 	struct names all = { name, 0 };
 	int r;
 
-	name[all.n++] = tray;
+	add_once(&all, tray);
 	for (size_t i = 0; pol && i < pol->npeers; i++)
-		if (pol->peers[i].ipsec_id && !strcmp(pol->peers[i].ipsec_id, tray) &&
-		    strcmp(pol->peers[i].name, tray))
-			name[all.n++] = pol->peers[i].name;
+		if (bwl_identity_is_peer(tray, pol->peers[i].name, pol->peers[i].ipsec_id))
+			add_once(&all, pol->peers[i].name);
+	for (uint32_t i = 1; i < v->pins->schema.max_peers; i++)
+		if (bwl_identity_is_peer(tray, v->pins->name[i].name, NULL))
+			add_once(&all, v->pins->name[i].name);
 	r = close_names(v, &all, d->terms.issued_s, e);
 	desired_free(&kept);
 	return r;
 }
 
-/* Closes the peers that are that tray: by their name, or by its IKE identity. */
+/* Closes the peers that are that tray, by their name or IKE identity. */
 static int expulsion(struct documents *v, const struct bwl_signed *d, struct bwl_err *e)
 {
 	const char *tray = bwl_payload_text(d->body, "tray");
@@ -158,12 +170,13 @@ static int expulsion(struct documents *v, const struct bwl_signed *d, struct bwl
 
 	if (!bwl_memory_expels(v->docs.m, d))
 		return 0; /* an old document in the store: the tray was enrolled again since */
-	if (strcmp(tray, bwl_memory_tray(v->docs.m)->name))
+	if (!bwl_identity_is_peer(tray, bwl_memory_tray(v->docs.m)->name, NULL))
 		return expel_peers(v, d, tray, e);
 	agent_later(LOG_ALERT, "expelled", "this tray was expelled from the fleet: %.200s",
 		    bwl_payload_text(d->body, "reason"));
 	r = close_all(v, d->terms.issued_s, e);
-	if (d->enough) /* destroyed keys never come back, so one person's signature only closes */
+	/* destroyed keys never come back, so one person's signature, or a like name, only closes */
+	if (d->enough && !strcmp(tray, bwl_memory_tray(v->docs.m)->name))
 		agent_destroy_keys(KEYS_EXPELLED);
 	return r;
 }

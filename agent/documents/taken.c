@@ -2,6 +2,7 @@
 /* What changes when a document is taken, and what is due because of it: see docs.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/identity.h>
 #include "docs.h"
 #include "signed/closing.h"
 #include "signed/payload.h"
@@ -121,7 +122,7 @@ static void take_more(struct docs *s, const struct docs_verdict *v, const char *
 
 /*
  * Opens the peers that are that tray again: two people say that it is back. Not if something was
- * closed after they signed: that may mean this tray, too.
+ * closed after they signed: that may mean this tray, too. Nor what is also another expelled tray.
  */
 static void open_again(struct docs *s, const struct bwl_signed *d)
 {
@@ -143,7 +144,8 @@ static void open_again(struct docs *s, const struct bwl_signed *d)
 	for (size_t i = 0; i < t.holding.pol->npeers; i++) {
 		const struct bwl_pol_peer *p = &t.holding.pol->peers[i];
 
-		if (!strcmp(p->name, tray) || (p->ipsec_id && !strcmp(p->ipsec_id, tray)))
+		if (bwl_identity_is_peer(tray, p->name, p->ipsec_id) &&
+		    !bwl_memory_is_expelled(s->m, p->name, p->ipsec_id))
 			json_array_append_new(opens, json_string(p->name));
 	}
 	bwl_memory_set_due(s->m, due);

@@ -164,4 +164,38 @@ survives() {
 check "whatever was acknowledged is in force after kill -9, and no older one is" survives
 give policy step "$FLEET/step-1"
 check "an old one is old after all of it" says signed-old
+note "Expelled by any spelling of its identity"
+far() { # name, number, identity
+	printf '  - { name: %s, addresses: [10.20.%d.0/24], ipsec: { remote: 203.0.113.%d, id: "%s" }, grant: { rate: 1mbit } }\n' "$1" "$2" "$2" "$3"
+}
+spelt() {
+	docs_text 5mbit 5mbit
+	far f1 1 fqdn:tray-3 && far f2 2 @tray-3 && far f3 3 TRAY-3 && far f4 4 dns:tray-3 && far f5 5 tray-4
+}
+closed_are() {
+	local peer out=''
+	for peer in f1 f2 f3 f4 f5 ${2-}; do ! state "$peer" revoked || out+="$peer "; done
+	[[ $out == "$1" ]] || { note "closed are $out"; false; }
+}
+taken_now() { # sentence KIND NAME WHO, the content on standard input
+	if epoch_2 "${@:2}" && give "$2" "$3"; then ok "$1"; else nok "$1"; note "$(cat "$LAB_TMP/said" "$FLEET/said")"; fi
+}
+later
+taken_now "control: four peers are one tray, and one is another" policy step alice,bob < <(spelt)
+check "control: all of them are open" closed_are ''
+taken_now "an expulsion of that tray" expulsion tray-3 bob <<<'{"tray": "tray-3", "reason": "stolen"}'
+check "closes each of the four, and not the other" closed_are 'f1 f2 f3 f4 '
+later
+taken_now "a later policy with a fifth spelling" policy step alice,bob < <(spelt && far f6 6 @Tray-3)
+check "opens nothing of it" lab_wait_for 10 closed_are 'f1 f2 f3 f4 f6 ' f6
+later
+taken_now "two people enrol it again" enrolment tray-3 alice,bob --audience all < <(jq -n --arg r "$SHA" '{tray: "tray-3", root: $r}')
+check "and it is open in each spelling" lab_wait_for 10 closed_are '' f6
+checks() { # identity
+	{ spelt && far f6 6 "$1"; } >"$LAB_TMP/key.yaml"
+	in_dpu "$CTL" policy check "$LAB_TMP/key.yaml" >"$LAB_TMP/out" 2>&1
+}
+check "control: policy check accepts one" checks CN=tray-3
+refute "an identity that cannot be compared with a tray's name is refused" checks keyid:tray-3
+check "with the place and the reason" grep -q "peer f6: ipsec id 'keyid:tray-3' is not an identity: a key id" "$LAB_TMP/out"
 done_testing

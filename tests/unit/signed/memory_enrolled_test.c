@@ -98,8 +98,11 @@ static void who_is_expelled_is_so_until_an_enrolment_that_was_signed_after_it(vo
 	assert_null(expel(m, "tray-9", 1, NOW - 40, 1U << BOB));
 	again(&m);
 	assert_true(bwl_memory_is_expelled(m, "tray-9", NULL));
-	assert_true(bwl_memory_is_expelled(m, "east", "tray-9")); /* by its IKE identity */
+	assert_true(bwl_memory_is_expelled(m, "east", "tray-9"));  /* by its IKE identity */
+	assert_true(bwl_memory_is_expelled(m, "east", "@Tray-9")); /* however it is spelt */
+	assert_true(bwl_memory_is_expelled(m, "TRAY-9", NULL));
 	assert_false(bwl_memory_is_expelled(m, "tray-8", "tray-7"));
+	assert_false(bwl_memory_is_expelled(m, "tray-99", "fqdn:tray-9."));
 	/* an older enrolment, whatever its number, or one person's, admits nobody */
 	assert_null(readmit(m, "tray-9", 2, NOW - 45, PEOPLE));
 	assert_null(readmit(m, "tray-9", 3, NOW - 40, PEOPLE));
