@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 #include "pki_file.h"
@@ -326,6 +327,41 @@ static int write_node(struct ca *ca, const struct bwl_pki_request *q, const char
 	return r || q->csr ? r : remove_keys(out, q->node, ret->key, ca->e);
 }
 
+/*
+ * In issued/: NODE-, 40 digits, .pem. charon does not mind the case of letters, so neither does
+ * this.
+ */
+static bool is_recorded_of(const char *file, const char *node)
+{
+	size_t n = strlen(node);
+
+	return !strncasecmp(file, node, n) && file[n] == '-' &&
+	       strspn(file + n + 1, "0123456789abcdef") == 40;
+}
+
+/* Who had a certificate of either name could be taken for the other. */
+static int refuse_like_name(struct ca *ca, const char *node)
+{
+	char path[BWL_PKI_PATH];
+	int n = (int)strlen(node);
+	struct dirent *de;
+	int r = bwl_pki_path(path, ca->e, ca->dir, "issued", NULL);
+	DIR *d = r ? NULL : opendir(path);
+
+	while (d && !r && (de = readdir(d))) {
+		if (!is_recorded_of(de->d_name, node) || !strncmp(de->d_name, node, (size_t)n))
+			continue;
+		r = bwl_fail(
+			ca->e, EEXIST,
+			"%.*s has or had a certificate, and IKE does not tell %s from it: only "
+			"the case of letters differs",
+			n, de->d_name, node);
+	}
+	if (d)
+		closedir(d);
+	return r;
+}
+
 static int end_of(const X509 *x, int64_t *ret)
 {
 	struct tm tm;
@@ -355,6 +391,8 @@ int bwl_pki_issue(const char *dir, const struct bwl_pki_request *q, struct bwl_p
 	snprintf(file, sizeof(file), "%s.pem", q->node);
 	if (!r)
 		r = bwl_pki_path(ret->cert, e, out, "x509", file, NULL);
+	if (!r)
+		r = refuse_like_name(&ca, q->node);
 	if (!r && !q->renew && !access(ret->cert, F_OK)) {
 		r = bwl_fail(e, EEXIST, "%s already has a certificate: %s", q->node, ret->cert);
 		bwl_hint(e, "bwlimit-ctl pki renew %s", q->node);
@@ -408,7 +446,6 @@ static int add_revoked(STACK_OF(X509_REVOKED) * list, const X509 *x)
 static int collect(struct ca *ca, const char *node, STACK_OF(X509_REVOKED) * list, unsigned *done)
 {
 	char path[BWL_PKI_PATH], file[BWL_PKI_PATH];
-	size_t n = strlen(node);
 	struct dirent *de;
 	int r = bwl_pki_path(path, ca->e, ca->dir, "issued", NULL);
 	DIR *d = r ? NULL : opendir(path);
@@ -417,8 +454,7 @@ static int collect(struct ca *ca, const char *node, STACK_OF(X509_REVOKED) * lis
 		X509_REVOKED *known;
 		X509 *x = NULL;
 
-		if (strncmp(de->d_name, node, n) || de->d_name[n] != '-' ||
-		    strspn(de->d_name + n + 1, "0123456789abcdef") != 40)
+		if (!is_recorded_of(de->d_name, node))
 			continue;
 		if ((r = bwl_pki_path(file, ca->e, path, de->d_name, NULL)) ||
 		    (r = bwl_pki_get_cert(file, &x, ca->e)))
