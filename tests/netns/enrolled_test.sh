@@ -78,7 +78,7 @@ rows=(
 	'policy apply of tamper actions that do less|none|policy apply FILE/tame.yaml --yes|tamper: program: revoke -> log'
 	'policy apply of a lower min_charge|none|policy apply FILE/charge.yaml --yes|min_charge: 64 -> 32'
 	"policy apply of a closed peer that has the others' next hop|none|policy apply FILE/hop.yaml --yes|next hop $LAB_VIA4 at p0: next_hop_mac: asked for -> 02:66:66:66:66:66"
-	'policy apply of a closed peer whose DPU may speak|none|policy apply FILE/ike.yaml --yes|DPU 203.0.113.7: IKE from there: not heard -> shut'
+	'policy apply of a closed peer whose DPU may speak|none|policy apply FILE/ike.yaml --yes|DPU 203.0.113.7: IKE from there: not heard -> fqdn:shut'
 	'policy apply --confirm of what is tighter, for it returns,|none|policy apply FILE/four.yaml --yes --confirm 60s|it would return by itself to a wider policy: peer d1'
 	'policy apply --confirm of what is in force, which all else waits for,|none|policy apply FILE/five.yaml --yes --confirm 60s|would have to wait until the trial ends'
 	'policy apply --fresh-volume|none|policy apply FILE/four.yaml --yes --fresh-volume|fresh_volume'
