@@ -102,25 +102,33 @@ static double share_of(const struct check *k, struct hist_reader *r, uint32_t id
 	return 100 * (double)all.v[HIST_SENT] / most;
 }
 
+/* A rate that is only counted may be exceeded, and nobody is woken for it. */
 static void judge_limits(struct check *k, struct hist_reader *r)
 {
+	double most[2] = { 0 }; /* [1]: of peers whose limits are enforced */
+	uint32_t whose[2] = { 0 };
 	char name[BWL_NAME_LEN], t[BWL_UNIT_BUF];
-	double most = 0;
-	uint32_t whose = 0;
 
 	for (uint32_t id = 1; id < k->v->pins->schema.max_peers; id++) {
 		double share = share_of(k, r, id);
+		bool held = share > 0 &&
+			    bwl_enforced(k->v->pins, id, bwl_body(k->v->pins, &k->v->gen, id));
 
-		if (share > most) {
-			most = share;
-			whose = id;
+		if (share > most[held]) {
+			most[held] = share;
+			whose[held] = id;
 		}
 	}
 	bwl_format_time(k->at.limit_ns, t);
-	if (most >= (double)k->at.limit && bwl_peer_name(k->v->pins, whose, name))
+	if (most[1] >= (double)k->at.limit && bwl_peer_name(k->v->pins, whose[1], name))
 		check_say(k, "limits", CHECK_CRITICAL,
 			  "bwlimit-ctl history NAME --since 24h; bwlimit-ctl revoke NAME",
-			  "a theft? %s has taken %.0f %% of its own rate for %s", name, most, t);
+			  "a theft? %s has taken %.0f %% of its own rate for %s", name, most[1], t);
+	else if (most[0] >= (double)k->at.limit && bwl_peer_name(k->v->pins, whose[0], name))
+		check_say(k, "limits", CHECK_WARNING,
+			  "bwlimit-ctl history NAME --since 24h; bwlimit-ctl revoke NAME",
+			  "%s has taken %.0f %% of its own rate for %s, which is not enforced",
+			  name, most[0], t);
 	else
 		check_say(k, "limits", CHECK_OK, NULL,
 			  "no exit was at its own rate for the last %s (zones are not checked)", t);

@@ -138,7 +138,8 @@ static void add_name(struct some *s, const struct check *k, uint32_t id)
 }
 
 static void look_at_peer(struct check *k, uint32_t id, const struct bwl_peer *body,
-			 struct some *closed, struct some *ending, struct some *without_sa)
+			 struct some *closed, struct some *ending, struct some *without_sa,
+			 struct some *counted)
 {
 	enum bwl_standing is = bwl_standing(k->v, id, body);
 	uint64_t ends = body->meta.expiry_ns;
@@ -154,18 +155,20 @@ static void look_at_peer(struct check *k, uint32_t id, const struct bwl_peer *bo
 	if (is == BWL_STAND_LIVE && body->meta.path != BWL_PATH_CLEAR &&
 	    !(LOAD(t->flags) & BWL_TUN_SA))
 		add_name(without_sa, k, id);
+	if (!bwl_enforced(k->v->pins, id, body))
+		add_name(counted, k, id);
 }
 
 void check_peers(struct check *k)
 {
-	struct some closed = { 0 }, ending = { 0 }, without_sa = { 0 };
+	struct some closed = { 0 }, ending = { 0 }, without_sa = { 0 }, counted = { 0 };
 	char within[BWL_UNIT_BUF];
 
 	for (uint32_t id = 1; id < k->v->pins->schema.max_peers; id++) {
 		const struct bwl_peer *body = bwl_body(k->v->pins, &k->v->gen, id);
 
 		if (body)
-			look_at_peer(k, id, body, &closed, &ending, &without_sa);
+			look_at_peer(k, id, body, &closed, &ending, &without_sa, &counted);
 	}
 	k->closed = closed.n;
 	check_say(k, "closures", closed.n ? CHECK_WARNING : CHECK_OK,
@@ -181,11 +184,17 @@ void check_peers(struct check *k)
 		  without_sa.n ? "%u encrypted peer%s no SA: %s"
 			       : "no encrypted peer is without an SA",
 		  without_sa.n, without_sa.n == 1 ? " has" : "s have", without_sa.text);
+	check_say(k, "enforced", counted.n ? CHECK_WARNING : CHECK_OK,
+		  "bwlimit-ctl grant NAME mode police reason TEXT, once the dry run is over",
+		  counted.n ? "limits of %u peer%s are counted, not enforced: %s"
+			    : "the limits of every peer are enforced",
+		  counted.n, BWL_S(counted.n), counted.text);
 }
 
 struct volumes {
 	struct check *k;
-	double most; /* percent; < 0: none */
+	double most;      /* percent, of those that are enforced; < 0: none */
+	unsigned counted; /* the others: a spent one stops nothing */
 	char whose[BWL_LIMIT_KEY], held[BWL_LIMIT_KEY];
 	const char *why_held;
 };
@@ -203,7 +212,8 @@ static void look_at_volume(const struct bwl_limit *l, uint32_t state, void *arg)
 		return;
 	bwl_limit_left(v->pins, &l->rate, &l->volume, state, v->now_ns, &left);
 	used = left.volume ? 100 * (double)left.used / (double)left.volume : 100;
-	if (used > x->most) {
+	x->counted += !bwl_limit_enforced(v, state);
+	if (used > x->most && bwl_limit_enforced(v, state)) {
 		x->most = used;
 		bwl_limit_key(v->pins, state, x->whose);
 	}
@@ -221,7 +231,8 @@ void check_volumes(struct check *k)
 	bwl_limit_each(k->v->pins, &k->v->gen, look_at_volume, &x);
 	k->volume_percent = x.most;
 	if (x.most < 0)
-		check_say(k, "volumes", CHECK_OK, NULL, "the policy has no volume");
+		check_say(k, "volumes", CHECK_OK, NULL, "the policy has no volume%s",
+			  x.counted ? " that is enforced" : "");
 	else
 		check_say(k, "volumes",
 			  x.most >= (double)k->at.volume_critical  ? CHECK_CRITICAL

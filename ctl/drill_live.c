@@ -266,8 +266,8 @@ static int try_all(struct drill *d)
 	judge(d, "a port without its program", 0, attached,
 	      attached ? "it is attached"
 		       : "it is not attached: its verdicts here apply to no traffic");
-	judge(d, "a grant that drops nothing", 0, d->peer->mode != BWL_MODE_MONITOR,
-	      d->peer->mode == BWL_MODE_MONITOR ? "the grant's mode is monitor" : "it drops");
+	judge(d, "a grant that drops nothing", 0, bwl_mode_enforces(d->peer->mode),
+	      bwl_mode_enforces(d->peer->mode) ? "it drops" : "the grant's mode is monitor");
 	if (s != BWL_STAND_LIVE) {
 		found(d, "more than the grant", BWL_R_PEER_RATE, "failed", "the grant is %s",
 		      bwl_standing_name(s));

@@ -404,7 +404,7 @@ static uint32_t may_wait(const struct judge *j)
 static void judge_limits(struct judge *j)
 {
 	const struct bwl_peer *p = j->peer;
-	bool soft = p->meta.mode == BWL_MODE_MONITOR;
+	bool soft = !bwl_mode_enforces(p->meta.mode);
 	const struct bwl_limit *l;
 	char what[64];
 

@@ -209,17 +209,12 @@ static int grant(struct ctl *c, int argc, char **argv)
 static int grant_list(struct ctl *c, int argc, char **argv)
 {
 	static const struct bwl_column columns[] = {
-		{ &bwl_f_peer, BWL_BOTH },
-		{ &bwl_f_state, BWL_BOTH },
-		{ &bwl_f_rate, BWL_BOTH },
-		{ &bwl_f_burst, BWL_BOTH },
-		{ &bwl_f_left, BWL_BOTH },
-		{ &bwl_f_expires, BWL_BOTH },
-		{ &bwl_f_body_mode, BWL_BOTH },
-		{ &bwl_f_mode_in_force, BWL_BOTH },
-		{ &bwl_f_sa_out, BWL_BOTH },
-		{ &bwl_f_offload, BWL_BOTH },
-		{ NULL, BWL_BOTH },
+		{ &bwl_f_peer, BWL_BOTH },          { &bwl_f_state, BWL_BOTH },
+		{ &bwl_f_rate, BWL_BOTH },          { &bwl_f_burst, BWL_BOTH },
+		{ &bwl_f_left, BWL_BOTH },          { &bwl_f_expires, BWL_BOTH },
+		{ &bwl_f_body_mode, BWL_BOTH },     { &bwl_f_mode_in_force, BWL_BOTH },
+		{ &bwl_f_body_enforced, BWL_BOTH }, { &bwl_f_sa_out, BWL_BOTH },
+		{ &bwl_f_offload, BWL_BOTH },       { NULL, BWL_BOTH },
 	};
 	struct bwl_list *l;
 	struct bwl_view v;

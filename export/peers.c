@@ -105,6 +105,12 @@ static bool revoked(const struct peer *p, double *ret)
 	return true;
 }
 
+static bool enforced(const struct peer *p, double *ret)
+{
+	*ret = bwl_enforced(p->row.v->pins, p->row.id, p->row.body);
+	return true;
+}
+
 static bool is_encrypted(const struct peer *p)
 {
 	return p->row.body->meta.path != BWL_PATH_CLEAR;
@@ -145,6 +151,8 @@ static const struct metric of_peer[] = {
 	{ "peer_contained", PROM_GAUGE, "1: its own DPU limits it, so it is no way out",
 	  contained },
 	{ "peer_revoked", PROM_GAUGE, "1: closed until it is granted again", revoked },
+	{ "peer_enforced", PROM_GAUGE,
+	  "0: mode monitor, what is over the peer's own limits is counted and passes", enforced },
 	{ "peer_sa", PROM_GAUGE,
 	  "1: the kernel has an SA by which it may leave; none: not encrypted", has_sa },
 	{ "peer_sa_changes_total", PROM_COUNTER, "SAs that came and went", sa_changes },

@@ -75,7 +75,7 @@ static void lower_peer(struct bwl_pol_peer *q, const struct bwl_closed_limit *x,
 		lower_rate(&q->accept, bwl_default_accept(&q->grant).rate_bps);
 	if (q->floor.present && q->grant.rate_bps != BWL_NO_RATE)
 		lower_rate(&q->floor, q->grant.rate_bps);
-	if (x->lim.set & BWL_JS_MODE && q->mode == BWL_MODE_MONITOR && x->lim.mode < _BWL_MODE_MAX)
+	if (x->lim.set & BWL_JS_MODE && !bwl_mode_enforces(q->mode) && x->lim.mode < _BWL_MODE_MAX)
 		q->mode = (uint8_t)x->lim.mode;
 	lower_expiry(q, x, now_boot_ns, now_wall_s, wall_ok);
 }

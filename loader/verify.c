@@ -19,6 +19,7 @@
 #include "bwl/plural.h"
 
 #define REPAIR "bwlimit-load attach repairs it"
+#define NAMES 3 /* names that a line shows of a list of peers */
 
 struct ports {
 	struct bwl_report *r;
@@ -303,6 +304,30 @@ static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct
 			  "XDP carries all %u peer%s of path offload", wanted, BWL_S(wanted));
 }
 
+/* Peers whose own limits are only counted: everything is in force, and yet they limit nothing. */
+static void check_enforced(struct bwl_report *r, struct bwl_pins *p, const struct bwl_gen *g)
+{
+	char names[NAMES * (BWL_NAME_LEN + 2)] = "", one[BWL_NAME_LEN];
+	const struct bwl_peer *body;
+	unsigned n = 0;
+	size_t at = 0;
+
+	for (uint32_t id = 1; id < p->schema.max_peers; id++) {
+		body = bwl_body(p, g, id);
+		if (!body || bwl_enforced(p, id, body))
+			continue;
+		if (n++ < NAMES && bwl_peer_name(p, id, one))
+			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
+					       at ? ", " : "", one);
+	}
+	if (n)
+		bwl_check(r, "enforced", BWL_WARN, "bwlimit-ctl grant NAME mode police reason TEXT",
+			  "mode monitor: limits of %u peer%s are counted, not enforced: %s%s", n,
+			  BWL_S(n), names, n > NAMES ? ", …" : "");
+	else
+		bwl_check(r, "enforced", BWL_OK, "", "the limits of every peer are enforced");
+}
+
 /* If `next_hop_mac` is given, nobody on the link may move the next hop elsewhere. */
 static void check_next_hops(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g)
 {
@@ -378,6 +403,7 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 			"the policy was not confirmed in time: floors apply until the one before returns");
 	check_heartbeat(r, p, &g, now);
 	check_policy_ports(r, p, &g);
+	check_enforced(r, p, &g);
 	check_offload(r, p, &g, now);
 	check_next_hops(r, p, &g);
 	bwl_verify_tunnel(r, p, &g, now);

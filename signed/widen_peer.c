@@ -19,7 +19,7 @@ bool widen_is_open(const struct bwl_pol_peer *p)
  */
 static unsigned mode_kind(const struct bwl_pol_peer *p) /* 0: exact */
 {
-	return p->mode == BWL_MODE_MONITOR ? 2 : bwl_mode_paces(p->mode) ? 1 : 0;
+	return !bwl_mode_enforces(p->mode) ? 2 : bwl_mode_paces(p->mode) ? 1 : 0;
 }
 
 /* Bytes that may wait. Computed in the same way whether or not the policy sets the time. */
@@ -29,7 +29,7 @@ static uint64_t waits(const struct bwl_policy *pol, const struct bwl_pol_peer *p
 	const unsigned __int128 ns8 = 8000000000ULL;
 
 	if (!bwl_mode_paces(p->mode))
-		return p->mode == BWL_MODE_MONITOR ? UINT64_MAX : 0;
+		return bwl_mode_enforces(p->mode) ? 0 : UINT64_MAX;
 	if (rate == BWL_NO_RATE)
 		return UINT64_MAX;
 	if (pol->horizon_ns)
@@ -94,7 +94,7 @@ static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *
 		widen_add(w, where, "grant", "none", "there is one");
 		return;
 	}
-	if (a->mode != BWL_MODE_MONITOR)
+	if (bwl_mode_enforces(a->mode))
 		widen_limit(w, where, &a->grant, &b->grant);
 	if (mode_kind(b) && mode_kind(b) != mode_kind(a))
 		widen_add(w, where, "mode", bwl_mode_name(a->mode), bwl_mode_name(b->mode));

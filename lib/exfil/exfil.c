@@ -96,7 +96,7 @@ static struct bwl_lim own_limit(const struct bwl_policy *p, const struct bwl_pol
 	/* without a grant nothing passes, not the floor either: counted as if, to be sure */
 	struct bwl_lim l = x->grant.present ? x->grant : x->floor;
 
-	if (x->grant.present && x->mode == BWL_MODE_MONITOR)
+	if (x->grant.present && !bwl_mode_enforces(x->mode))
 		return (struct bwl_lim){ 0 };
 	if (x->grant.present && bwl_mode_paces(x->mode) && l.rate_bps != BWL_NO_RATE)
 		l.burst = (l.burst ? l.burst : bwl_default_burst(l.rate_bps)) +
@@ -139,7 +139,7 @@ static uint64_t from_of(const struct bwl_policy *p, const struct bwl_pol_peer *x
 /* Does the peer have limits for host ports? */
 static bool has_tenants(const struct bwl_pol_peer *x)
 {
-	return x->ntenants && x->mode != BWL_MODE_MONITOR;
+	return x->ntenants && bwl_mode_enforces(x->mode);
 }
 
 static int group_of(struct model *m, uint32_t zone, uint64_t from, const struct bwl_pol_peer *x,

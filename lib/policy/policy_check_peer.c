@@ -84,8 +84,12 @@ static void check_grant(struct bwl_check *c, size_t i, const char *who)
 		x->grant.burst = bwl_default_burst_shape(x->grant.rate_bps);
 	bwl_check_at(c, "peers", i, "grant", x->line);
 	bwl_check_limit(c, &x->grant, who, "grant",
-			x->mode == BWL_MODE_MONITOR || !sure(c, i, "grant/mode"));
+			!bwl_mode_enforces(x->mode) || !sure(c, i, "grant/mode"));
 	check_horizon(c, x, who);
+	if (!bwl_peer_enforced(x))
+		bwl_policy_warn(c->p, c->file, x->line,
+				"%s: mode %s: its limits are counted, not enforced", who,
+				bwl_mode_name(x->mode));
 }
 
 static void check_accept(struct bwl_check *c, size_t i, const char *who)

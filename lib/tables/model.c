@@ -51,6 +51,29 @@ enum bwl_standing bwl_standing(const struct bwl_view *v, uint32_t id, const stru
 	return v->now_ns >= bwl_silent_at(v) ? BWL_STAND_SILENT : BWL_STAND_LIVE;
 }
 
+bool bwl_enforced(const struct bwl_pins *p, uint32_t id, const struct bwl_peer *body)
+{
+	return !(body->meta.flags & BWL_PEER_GRANT) ||
+	       bwl_revoked_since(p, id, body->meta.grant_seq) || bwl_mode_enforces(body->meta.mode);
+}
+
+bool bwl_limit_enforced(const struct bwl_view *v, uint32_t state)
+{
+	const uint32_t n = v->pins->schema.max_peers;
+	const struct bwl_peer *body;
+	const struct bwl_extra *x;
+	uint32_t id = state / 2;
+
+	if (state >= 2 * n) {
+		x = &v->pins->extra[(state - 2 * n) / 2];
+		if (x->kind != BWL_X_CLASS && x->kind != BWL_X_TENANT)
+			return true;
+		id = x->peer;
+	}
+	body = bwl_body(v->pins, &v->gen, id);
+	return !body || bwl_enforced(v->pins, id, body);
+}
+
 const char *bwl_standing_name(enum bwl_standing s)
 {
 	static const char *const names[] = {
@@ -93,7 +116,8 @@ struct bwl_value bwl_v_mode(const struct bwl_pins *pins, uint32_t id, unsigned m
 	json_t *o = json_string(bwl_mode_in_force(pins, id, mode));
 
 	if (!why)
-		return bwl_v_both(o, "%s", bwl_mode_name(mode));
+		return bwl_v_both(o, "%s%s", bwl_mode_name(mode),
+				  bwl_mode_enforces(mode) ? "" : BWL_NOT_ENFORCED);
 	return bwl_v_both(o,
 			  mode == BWL_MODE_SHAPE ? "shape (polices: %s)" : "mark (then drops: %s)",
 			  why);

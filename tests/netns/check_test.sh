@@ -69,12 +69,12 @@ check "which is root's, and its readers'" mode
 clean
 kept() { as $READERS "$CTL" history >/dev/null 2>&1; }
 lab_wait_for 30 kept
-check "where all is well it is OK" lab_wait_for 30 says 0 'lab, 2 peers, 15 checks'
+check "where all is well it is OK" lab_wait_for 30 says 0 'lab, 2 peers, 16 checks'
 says 0 'lab'
 numbers='(U|[0-9]+(\.[0-9]+)?(s|%|c)?)(;[0-9.:]*){0,4}'
 check "the line ends with numbers as plugins have them" grep -qE "^[^|]+ \|( [a-z_]+=$numbers)+$" "$LAB_TMP/out"
 check "JSON says the same" eval 'as $READERS "$CTL" check --json >"$LAB_TMP/doc" &&
-	jq -e ".kind == \"check\" and .result == \"ok\" and .exit_code == 0 and (.checks | length) == 15" "$LAB_TMP/doc" >/dev/null'
+	jq -e ".kind == \"check\" and .result == \"ok\" and .exit_code == 0 and (.checks | length) == 16" "$LAB_TMP/doc" >/dev/null'
 GROUP=$NOBODY check "who is in no group learns nothing" says 3 ''
 PRELOAD=$LAB_BUILD/tests/harness/bwl-refuse.so
 check "on a kernel below 5.19 bwlimitd looks for a reader" eval 'BWL_REFUSE_USERS=1 says 0 lab || BWL_REFUSE_USERS=1 says 1 "the wall clock"'
@@ -129,6 +129,41 @@ wait "$stealing" 2>/dev/null
 check "a volume that is nearly used is critical" lab_wait_for 5 says 2 '.*of the volume of peer d1 is used' --volume-warning 1 --volume-critical 2
 check "below that a warning" says 1 '.*of the volume of peer d1 is used' --volume-warning 1 --volume-critical 300
 check "and none below both" says 0 '' --volume-warning 200 --volume-critical 300
+
+# --- not enforced: the same peer, its volume spent to the same part, in mode monitor
+verify_says() { in_dpu "$LOAD" verify --json >"$LAB_TMP/verify"; jq -e ".checks[] | select(.id == \"enforced\") | $1" "$LAB_TMP/verify" >/dev/null; }
+enforced() { # 0 or 1, as a metric, in JSON, and of d2, which is
+	"$CTL" metrics >"$LAB_TMP/metrics" && grep -qxF "bwlimit_peer_enforced{peer=\"d1\"} $1" "$LAB_TMP/metrics" &&
+		grep -qxF 'bwlimit_peer_enforced{peer="d2"} 1' "$LAB_TMP/metrics" &&
+		[[ $("$CTL" peer show d1 --json | jq '.enforced | if . then 1 else 0 end') == "$1" ]] &&
+		[[ $("$CTL" grant list --json | jq '.grants[] | select(.peer == "d1").enforced | if . then 1 else 0 end') == "$1" ]] ||
+		{ note "$(grep peer_enforced "$LAB_TMP/metrics")" "$("$CTL" peer show d1 --json)" "$("$CTL" grant list --json)"; return 1; }
+}
+warned() { "$CTL" policy check "$1" --json | jq -e '.warnings | any(test("peer d1: mode monitor: its limits are counted, not enforced"))' >/dev/null; }
+sed 's/volume: 30mb/&, mode: monitor/' "$LAB_TMP/policy.yaml" >"$LAB_TMP/monitor.yaml"
+check "control: in mode police verify has nothing to warn of" verify_says '.result == "ok"'
+check "nor policy check" eval '! warned "$LAB_TMP/policy.yaml"'
+check "and it is enforced" enforced 1
+clean
+"$CTL" grant d1 mode monitor reason test >/dev/null 2>&1
+check "policy check warns of mode monitor, by the peer's name" warned "$LAB_TMP/monitor.yaml"
+check "a peer that is only counted is a warning that names it, and its volume nothing critical" \
+	says 1 'limits of 1 peer are counted, not enforced: d1' --volume-warning 1 --volume-critical 2
+check "verify warns, and names it" verify_says '.result == "warn" and (.text | test("not enforced: d1$"))'
+clean
+check "metrics and documents say which" enforced 0
+check "people read it where the mode is" eval '"$CTL" grant list | grep_all "d1 .*monitor (not enforced)" && "$CTL" peer show d1 | grep_all "mode .*monitor (not enforced)"'
+counted() { says 1 '.*d1 has taken [0-9]+ % of its own rate for 2s, which is not enforced' --limit-for 2s --limit 50; }
+nsenter --net="/run/netns/$LAB-host" "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 60 --pps 2000 <"$LAB_TMP/frame" >/dev/null &
+over=$!
+LAB_PIDS+=("$over")
+check "sending above a rate that is not enforced is a warning" lab_wait_for 50 counted
+kill "$over" 2>/dev/null
+wait "$over" 2>/dev/null
+"$CTL" revoke d1 reason test >/dev/null 2>&1
+check "to a revoked peer nothing passes: its limits are no subject" eval 'says 1 "1 peer is closed: d1" && ! grep -q "not enforced" "$LAB_TMP/out"'
+"$CTL" grant d1 mode police reason test >/dev/null 2>&1
+check "in mode police again nothing is left of it" eval 'says 0 "" --volume-warning 200 --volume-critical 300 --limit 1000 && enforced 1'
 
 # --- the agent
 lab_stop "$agent"

@@ -83,7 +83,8 @@ static void every_key_means_what_the_manual_says(void **state)
 
 	p = read_example("lab.yaml");
 	assert_true(p->heartbeat_none && !p->heartbeat_ns);
-	assert_int_equal(p->nwarnings, 0);
+	assert_int_equal(p->nwarnings, 1);
+	assert_non_null(strstr(p->warnings[0], "counted, not enforced"));
 	bwl_policy_free(p);
 }
 
@@ -285,6 +286,10 @@ static void what_is_allowed_but_odd_is_warned_about_with_its_line(void **state)
 		  "f.yaml:8: peer p: the horizon of 10ms is less than one GSO packet at 50mbit" },
 		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T07:59:50Z }\n"),
 		  "peer a: the grant ended at" },
+		{ PEER("    grant: { rate: 1mbit, mode: monitor }\n"),
+		  "f.yaml:7: peer a: mode monitor: its limits are counted, not enforced" },
+		{ PEER("    grant: { mode: monitor }\n"),
+		  "f.yaml:7: peer a: mode monitor: its limits are counted, not enforced" },
 		{ TOP "min_charge: 0\n", "f.yaml: min_charge 0: frames on the wire are padded" },
 	};
 

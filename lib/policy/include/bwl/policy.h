@@ -229,6 +229,23 @@ static inline bool bwl_mode_paces(unsigned mode)
 {
 	return mode == BWL_MODE_SHAPE || mode == BWL_MODE_MARK;
 }
+
+/*
+ * Does a packet over the grant's own limits (rate, volume, classes, host ports) not pass? Under
+ * `monitor` it is only counted. Everything that compares limits with what is in force asks this.
+ * What is around the peer (zone, port, node), its floor and its accept hold in every mode.
+ */
+static inline bool bwl_mode_enforces(unsigned mode)
+{
+	return mode != BWL_MODE_MONITOR;
+}
+
+/* The same of a peer. To one that has no grant, or whose grant is revoked, nothing passes. */
+static inline bool bwl_peer_enforced(const struct bwl_pol_peer *p)
+{
+	return !p->grant.present || p->revoked || bwl_mode_enforces(p->mode);
+}
+
 /* The built-in class table plus the policy's overrides. */
 void bwl_class_table(const struct bwl_policy *p, uint8_t proto_class[256],
 		     uint8_t port_class[2][65536]);

@@ -33,6 +33,13 @@ enum bwl_standing {
 enum bwl_standing bwl_standing(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body);
 const char *bwl_standing_name(enum bwl_standing s);
 /*
+ * Are the peer's own limits enforced, or counted only? As bwl_peer_enforced() (bwl/policy.h), from
+ * the maps. Also of a limit by its state: those of a zone, a port, the node, a floor or of accept
+ * always are.
+ */
+bool bwl_enforced(const struct bwl_pins *p, uint32_t id, const struct bwl_peer *body);
+bool bwl_limit_enforced(const struct bwl_view *v, uint32_t state);
+/*
  * When grants fall to their floors: BWL_NEVER_NS for `heartbeat: none`, 0 if it was never renewed.
  */
 uint64_t bwl_silent_at(const struct bwl_view *v);
@@ -46,6 +53,7 @@ void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer
  */
 bool bwl_paces(const struct bwl_pins *pins, uint32_t id);
 const char *bwl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned mode);
+#define BWL_NOT_ENFORCED " (not enforced)" /* for people, behind such a mode's name */
 struct bwl_value bwl_v_mode(const struct bwl_pins *pins, uint32_t id, unsigned mode);
 /* "none", "crypto", "packet"; NULL while there is no SA. */
 const char *bwl_offload_name(const struct bwl_tunnel *t);
@@ -103,13 +111,13 @@ struct bwl_peer_row {
 /* Fields from the policy: they need only pol and now_ns. */
 extern const struct bwl_field bwl_f_name, bwl_f_addresses, bwl_f_zone, bwl_f_weight, bwl_f_from,
 	bwl_f_contained, bwl_f_revoked, bwl_f_grant, bwl_f_grant_rate, bwl_f_grant_burst,
-	bwl_f_grant_volume, bwl_f_mode, bwl_f_mark_percent, bwl_f_pol_expires, bwl_f_accept,
-	bwl_f_accept_none, bwl_f_floor, bwl_f_classes, bwl_f_tenants, bwl_f_path, bwl_f_uplink,
-	bwl_f_via, bwl_f_via6, bwl_f_ipsec_remote;
+	bwl_f_grant_volume, bwl_f_mode, bwl_f_enforced, bwl_f_mark_percent, bwl_f_pol_expires,
+	bwl_f_accept, bwl_f_accept_none, bwl_f_floor, bwl_f_classes, bwl_f_tenants, bwl_f_path,
+	bwl_f_uplink, bwl_f_via, bwl_f_via6, bwl_f_ipsec_remote;
 /* Fields from the maps. */
 extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_rate, bwl_f_burst, bwl_f_left,
-	bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_sa_out, bwl_f_offload,
-	bwl_f_horizon, bwl_f_portion, bwl_f_tunnel;
+	bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_body_enforced, bwl_f_sa_out,
+	bwl_f_offload, bwl_f_horizon, bwl_f_portion, bwl_f_tunnel;
 /* Fields from the counters. */
 extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dropped_frames,
 	bwl_f_dropped_bytes, bwl_f_refund_lost, bwl_f_passes, bwl_f_drops, bwl_f_share;
@@ -121,12 +129,12 @@ extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dro
 		{ &bwl_f_contained, BWL_BOTH }, { &bwl_f_revoked, BWL_BOTH },                      \
 		{ &bwl_f_grant, BWL_BOTH }, { &bwl_f_grant_rate, BWL_BOTH },                       \
 		{ &bwl_f_grant_burst, BWL_BOTH }, { &bwl_f_grant_volume, BWL_BOTH },               \
-		{ &bwl_f_mode, BWL_BOTH }, { &bwl_f_mark_percent, BWL_BOTH },                      \
-		{ &bwl_f_pol_expires, BWL_FOR_PROGRAMS }, { &bwl_f_accept, BWL_BOTH },             \
-		{ &bwl_f_accept_none, BWL_BOTH }, { &bwl_f_floor, BWL_BOTH },                      \
-		{ &bwl_f_classes, BWL_BOTH }, { &bwl_f_tenants, BWL_BOTH },                        \
-		{ &bwl_f_path, BWL_BOTH }, { &bwl_f_uplink, BWL_BOTH }, { &bwl_f_via, BWL_BOTH },  \
-		{ &bwl_f_via6, BWL_BOTH },                                                         \
+		{ &bwl_f_mode, BWL_BOTH }, { &bwl_f_enforced, BWL_BOTH },                          \
+		{ &bwl_f_mark_percent, BWL_BOTH }, { &bwl_f_pol_expires, BWL_FOR_PROGRAMS },       \
+		{ &bwl_f_accept, BWL_BOTH }, { &bwl_f_accept_none, BWL_BOTH },                     \
+		{ &bwl_f_floor, BWL_BOTH }, { &bwl_f_classes, BWL_BOTH },                          \
+		{ &bwl_f_tenants, BWL_BOTH }, { &bwl_f_path, BWL_BOTH },                           \
+		{ &bwl_f_uplink, BWL_BOTH }, { &bwl_f_via, BWL_BOTH }, { &bwl_f_via6, BWL_BOTH },  \
 	{                                                                                          \
 		&bwl_f_ipsec_remote, BWL_BOTH                                                      \
 	}
