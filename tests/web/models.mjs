@@ -209,6 +209,18 @@ function unlimited(all = false) {
 	}
 	return s;
 }
+/** An exit in mode monitor, at twice its rate, and its volume is spent: both only count. */
+function notEnforced() {
+	const s = healthy();
+	const d = s.documents;
+	const is = (list) => list.find((p) => p.peer === 'log-collector');
+	const shown = s.peers['log-collector'];
+	for (const of of [is(d.policy.peers), is(d.grants.grants), shown]) Object.assign(of, { mode: 'monitor', enforced: false });
+	is(d.grants.grants).mode_in_force = shown.mode_in_force = 'monitor';
+	is(d.top.peers).passed_bits_per_second = 2 * is(d.top.peers).rate_bits_per_second;
+	for (const of of [is(d.top.peers), is(d.grants.grants), shown]) of.left = { ...of.left, used_bytes: of.left.volume_bytes };
+	return s;
+}
 /** Every grant is at its floor, not because of bwlimitd. */
 function atFloor(of) {
 	const s = healthy();
@@ -381,7 +393,7 @@ function nothing() {
 
 export const scenes = {
 	healthy, limit, theft, 'slow-theft': slowTheft, 'split-theft': splitTheft, 'blinking-theft': blinkingTheft, 'zone-theft': zoneTheft, clamped: () => atFloor({ clamped: true }), 'lease-ended': () => atFloor({ lease: { state: 'ended', longest_s: 86400, ends_in_s: -40, renewed_ago_s: 86440 } }),
-	'lease-ends': () => atFloor({ heartbeat_ends_in_s: 3, lease: { state: 'live', longest_s: 86400, ends_in_s: 3, renewed_ago_s: 86397 } }), 'unlimited-own': () => unlimited(), unlimited: () => unlimited(true), tried, 'sa-lost': saLost, 'last-sa': lastSa, 'agent-dead': () => withSa(recorded('agent-dead')),
+	'lease-ends': () => atFloor({ heartbeat_ends_in_s: 3, lease: { state: 'live', longest_s: 86400, ends_in_s: 3, renewed_ago_s: 86397 } }), 'unlimited-own': () => unlimited(), unlimited: () => unlimited(true), 'not-enforced': notEnforced, tried, 'sa-lost': saLost, 'last-sa': lastSa, 'agent-dead': () => withSa(recorded('agent-dead')),
 	clock: healthy, 'clock-unsynchronised': unsynchronised, verify: verifyFails, plain, empty, 'volumes-end': volumesEnd, 'no-policy': noPolicy, stopped, nothing, hostile, fleet: () => fleet(), 'fleet-well': () => fleet(120, { well: true }),
 	'own-limits': ownLimits, many: () => many(1000),
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What changes in a healthy node, and the finding that results.
-import { open, part, same } from '../browser.mjs';
+import { ok, open, part, same } from '../browser.mjs';
 import { scenes } from '../models.mjs';
 import { browser } from './one.mjs';
 
@@ -27,6 +27,7 @@ const FINDINGS = [
 	['today', 'backup: its grant ends in 1 h 30 min', 'bwlimit-ctl grant backup for 1d reason WHY', (d) => { grantOf(d, 'backup').expires_in_s = 5400; }],
 	['today', 'backup: its grant has expired', 'bwlimit-ctl grant backup for 1d reason WHY', (d) => { grantOf(d, 'backup').expires_in_s = -60; d.top.peers.find((p) => p.peer === 'backup').state = 'expired'; }],
 	['note', 'backup: its mode fell back to police', 'bwlimit-ctl peer show backup', (d) => { Object.assign(grantOf(d, 'backup'), { mode: 'shape', mode_in_force: 'police' }); }],
+	['today', 'backup: its limits are not enforced', 'bwlimit-ctl grant backup mode police reason WHY', (d) => { Object.assign(grantOf(d, 'backup'), { mode: 'monitor', mode_in_force: 'monitor', enforced: false }); }],
 	['now', 'A peer’s DPU breaks its promise', 'bwlimit-ctl watch', refusedBy('tunnel-source')],
 	['note', 'Packets to an encrypted peer had no SA', 'bwlimit-ctl watch', refusedBy('no-sa')],
 	['note', 'The last gate refused packets', 'bwlimit-ctl watch', refusedBy('gate')],
@@ -46,4 +47,19 @@ await part('findings', async () => {
 		same(`a finding with its level and its command: ${what}`, is, [[level, command, true]]);
 	}
 	await t.close();
+});
+await part('not enforced', async () => {
+	const row = () => t.page.evaluate(() => [...document.querySelectorAll('.peers tbody tr')].find((r) => r.querySelector('.row-link')?.textContent === 'log-collector')?.lastElementChild.textContent);
+	const t = await open(browser, scenes['not-enforced']());
+	await t.sees('its limits are not enforced');
+	same('a peer in mode monitor says so in its row, in words', await row(), 'not enforced');
+	same('and no volume of its is called spent, or nearly', (await t.text()).match(/volume is spent|most of its volume|nothing more leaves/), null);
+	await t.show(scenes.healthy());
+	await t.sees('All promises hold');
+	same('control: in mode police it does not', await row(), '–');
+	await t.close();
+	const p = await open(browser, scenes['not-enforced'](), { query: '?peer=log-collector' });
+	await p.sees('monitor: not enforced');
+	ok('its own page says so, and claims nothing of its volume', await p.says('Its own limits are not enforced') && !(await p.text()).includes('volume is spent'), await p.text());
+	await p.close();
 });

@@ -10,6 +10,7 @@ export const STATES = {
 	'zone-theft': ['object-store: sending at 60 % of its limit, out of the site', 'for 5 h 19 min', '72.0 GB gone since 18:09', 'only the rate of its zone limits it', '30.0 Mbit/s / 50.0 Mbit/s'],
 	'unlimited-own': ['backup has no limit of its own', 'only its zone or this node limits it'],
 	unlimited: ['1 thing needs you now', 'backup has no limit', 'only counted'],
+	'not-enforced': ['log-collector: its limits are not enforced', 'what is over its own limits is counted, and passes. Only its zone or this node limits it', 'bwlimit-ctl grant log-collector mode police reason WHY', '20.0 Mbit/s / 50.0 Mbit/s'],
 	tried: ['The host sends from addresses that are not its own', 'source-address', 'host_ports: hpf0: sources: 10.7.0.0/24', 'default: (no peer has this destination)'],
 	'sa-lost': ['tray-3 has no SA', 'nothing passes to it, not even in the clear', 'bwlimit-ctl ipsec status', 'no SA: closed'],
 	'last-sa': ['1 thing needs you now', 'mesh-12 has no SA', 'SA up, packet offload'],

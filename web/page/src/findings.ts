@@ -154,7 +154,11 @@ function ofPeer(r: Row): Finding[] {
 		f.push({ key: `volume ${r.peer}`, level: 'today', what: `${r.peer}: most of its volume is used`, since: r.slow ? `for ${span(r.slow.seconds)}` : null,
 			means: `${bytes(r.used)} of ${bytes(r.volume)}${r.window ? ` per ${span(r.window)}` : ''} gone${r.slow ? `, without a pause since ${clock(r.slow.since)}${r.slow.longer ? ' or earlier' : ''}` : ''}${r.now ? `; ${bytes(Math.max(0, r.volume! - r.used!))} more can go, in ${span((8 * Math.max(0, r.volume! - r.used!)) / r.now)}. Below its rate: perhaps a slow theft` : '; it sends nothing now'}.`,
 			command: revoke(), peer: r.peer });
-	if (r.unlimited)
+	if (!r.enforced && r.state === 'live')
+		f.push({ key: `enforced ${r.peer}`, level: r.unlimited === 'all' ? 'now' : 'today', what: `${r.peer}: its limits are not enforced`, since: null,
+			means: `Mode monitor: what is over its own limits is counted, and passes.${r.unlimited === 'all' ? ' No limit of a zone or of this node holds it either.' : r.unlimited ? ' Only its zone or this node limits it.' : ''}`,
+			command: typed`bwlimit-ctl grant ${r.peer} mode police reason WHY`, peer: r.peer });
+	else if (r.unlimited)
 		f.push({ key: `unlimited ${r.peer}`, level: r.unlimited === 'all' ? 'now' : 'today', what: `${r.peer} has no limit${r.unlimited === 'all' ? '' : ' of its own'}`, since: null,
 			means: r.unlimited === 'all' ? 'An exit with neither rate nor volume, and no limit of a zone or of this node: what goes there is only counted.'
 				: 'An exit with neither rate nor volume: only its zone or this node limits it.', command: typed`bwlimit-ctl grant ${r.peer} rate 10mbit volume 1gb per 1d for 1d reason WHY`, peer: r.peer });

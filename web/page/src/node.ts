@@ -45,7 +45,7 @@ export function levelOf(r: Row): string {
 	if (r.sa === 'down') return 'now';
 	if (r.state !== 'live') return 'closed';
 	if (theft(r) || r.unlimited === 'all') return 'now';
-	return r.atLimit || r.unlimited || (r.exit && mostUsed(r)) ? 'today' : 'well';
+	return r.atLimit || r.unlimited || !r.enforced || (r.exit && mostUsed(r)) ? 'today' : 'well';
 }
 
 export class NodePage implements View {
@@ -104,7 +104,8 @@ export class NodePage implements View {
 				{ id: 'path', title: 'path', width: 's', sort: (r) => pathWords(r), text: pathWords, tip: 'How packets leave; esp: encrypted, and by what' },
 				{ id: 'refused', title: 'refused 1 h', figures: true, width: 's', sort: (r) => r.refused, text: (r) => bytes(r.refused),
 					tip: `From bwlimitd's history, of ${HISTORIES} peers: those near a limit, those refused most, and exits` },
-				{ id: 'why', title: 'why', width: 's', sort: (r) => r.why, text: (r) => r.why ?? DASH, tip: 'Why its packets are refused at this moment' },
+				{ id: 'why', title: 'why', width: 's', sort: (r) => r.why, text: (r) => [r.enforced ? null : 'not enforced', r.why].filter(Boolean).join(', ') || DASH,
+					tip: 'Why its packets are refused at this moment. Not enforced: mode monitor, what is over its own limits is counted and passes' },
 			],
 		});
 		this.find.addEventListener('input', () => go({ q: this.find.value }));
@@ -189,7 +190,7 @@ export class NodePage implements View {
 			if (!hist) continue;
 			refused.set(peer, hist.points.reduce((n, p) => n + p.sent_dropped_bytes, 0));
 			const p = byPeer(policy?.peers).get(peer);
-			const own = p ? (p.grant?.rate_bits_per_second ?? null) : (byPeer(top?.peers).get(peer)?.rate_bits_per_second ?? null);
+			const own = p?.enforced === false ? null : p ? (p.grant?.rate_bits_per_second ?? null) : (byPeer(top?.peers).get(peer)?.rate_bits_per_second ?? null);
 			const { bits } = smallestRate(own, p?.zone ?? null, p ? policy : null);
 			const last = runOf(hist, bits);
 			const day = last?.longer ? s.get<History>(historyPath(peer, ...DAY_OF)) : null;
@@ -198,7 +199,7 @@ export class NodePage implements View {
 		const slow = new Map<string, Run | null>();
 		for (const t of top?.peers ?? []) {
 			const volume = t.left?.volume_bytes;
-			if (!volume || !t.left?.window_s || !mostUsed({ usedShare: (t.left.used_bytes ?? 0) / volume })) continue;
+			if (!volume || !t.left?.window_s || byPeer(policy?.peers).get(t.peer)?.enforced === false || !mostUsed({ usedShare: (t.left.used_bytes ?? 0) / volume })) continue;
 			const day = s.get<History>(historyPath(t.peer, ...DAY_OF));
 			if (day) slow.set(t.peer, runOf(day, (8 * volume) / t.left.window_s));
 		}

@@ -161,7 +161,7 @@ export class PeerPage implements View {
 		const most = cls ? ((p?.classes.find((c) => c.class === cls) ?? p?.ports.find((t) => `port/${t.port}` === cls))?.limit?.rate_bits_per_second ?? null) : limit;
 		this.chart.set(points, most, hist ? `${bytes(sum)} sent${cls ? ` as ${cls}` : ''} in this time; a point is ${span(hist.step_s)}${hist.damaged_row_count ? `; ${hist.damaged_row_count} rows are damaged` : ''}`
 			: why ? `${why.text}${why.todo ? ` – ${why.todo}` : ''}` : `loading steps of ${step} …`);
-		text(this.sentence, error ? `${error.text} ${error.todo ?? ''}` : this.words(p, now?.passed_bits_per_second ?? null, smallestRate(limit, p?.zone ?? null, policy).bits));
+		text(this.sentence, error ? `${error.text} ${error.todo ?? ''}` : this.words(p, now?.passed_bits_per_second ?? null, smallestRate(p?.enforced === false ? null : limit, p?.zone ?? null, policy).bits));
 		attr(this.chart.element, 'title', `From bwlimitd’s history: ${source(s, this.historyOf())}`);
 		attr(this.sentence, 'title', source(s, historyPath(this.peer, '24h', '1m'), this.path, 'top'));
 		this.drawLevels(p, policy, now?.passed_bits_per_second ?? null);
@@ -183,7 +183,7 @@ export class PeerPage implements View {
 		return [
 			r ? `At its limit since ${clock(r.since)}${r.longer ? ' or earlier' : ''} (${span(r.seconds)}): ${bytes(r.bytes)} gone in that time.` : 'It is not sending near its limit.',
 			`${bytes(gone)} in the last 24 h.`,
-			volume === null ? 'It has no volume: only rates limit it.' : left === null ? 'It is not known how much of its volume is left.' : left === 0 ? 'Its volume is spent.' : `${bytes(left)} more can go before its volume is spent${now ? `, in ${span((8 * left) / now)} at this rate` : ''}.`,
+			!p.enforced ? 'Its own limits are not enforced: mode monitor only counts what is over them.' : volume === null ? 'It has no volume: only rates limit it.' : left === null ? 'It is not known how much of its volume is left.' : left === 0 ? 'Its volume is spent.' : `${bytes(left)} more can go before its volume is spent${now ? `, in ${span((8 * left) / now)} at this rate` : ''}.`,
 			p.contained ? 'Contained: its own DPU limits it, so it is not an exit.' : 'An exit: what goes there leaves the site.',
 		].join(' ');
 	}
@@ -212,7 +212,7 @@ export class PeerPage implements View {
 			...(p.portion_bits_per_second === null ? [] : [['its part of the zone', `weight ${p.weight ?? 1}: ${rate(p.portion_bits_per_second)}`, `its own part of zone ${p.zone}, and more while others leave some unused`, ''] as Fact]),
 			['grant', limitText(p.grant), `burst ${bytes(p.grant?.burst_bytes)}`, ''],
 			['ends', until(p.expires_in_s, 'never'), '', (p.expires_in_s ?? Infinity) < 86400 ? 'today' : ''],
-			['mode', grant && grant.mode !== grant.mode_in_force ? `${grant.mode}, fell back to ${grant.mode_in_force}` : p.mode_in_force, '', ''],
+			['mode', grant && grant.mode !== grant.mode_in_force ? `${grant.mode}, fell back to ${grant.mode_in_force}` : p.mode_in_force + (p.enforced ? '' : ': not enforced'), '', p.enforced ? '' : 'today'],
 			['may send to us', p.accept_none ? 'nothing' : p.accept ? limitText(p.accept) : 'as granted', 'accept', ''],
 			['floor', p.floor ? limitText(p.floor) : 'nothing', 'when no grant is live', ''],
 			['path', t ? `ESP to ${p.ipsec_remote ?? DASH}` : `${p.path}${p.via ? `, via ${p.via}` : ''}`, '', ''],

@@ -35,6 +35,8 @@ export interface Row {
 	why: S;
 	mode: S;
 	fallback: boolean;
+	/** false: mode monitor. Its own rate and volume limit nothing, so the other members have none of them. */
+	enforced: boolean;
 }
 
 export type LimitOf = 'peer' | 'zone' | 'node';
@@ -50,8 +52,9 @@ export function smallestRate(own: N, zone: S, policy: Policy | null): { bits: N;
 }
 
 const open = (l: Limit | null | undefined): boolean => l?.rate_bits_per_second == null && l?.volume_bytes == null;
-function unlimited(p: Peer | undefined, t: TopPeer, policy: Policy | null): Row['unlimited'] {
-	if (!p || p.contained || t.state !== 'live' || !open(p.grant) || t.rate_bits_per_second !== null || t.left?.volume_bytes != null) return null;
+function unlimited(p: Peer | undefined, t: TopPeer, policy: Policy | null, enforced: boolean): Row['unlimited'] {
+	if (!p || p.contained || t.state !== 'live') return null;
+	if (enforced && (!open(p.grant) || t.rate_bits_per_second !== null || t.left?.volume_bytes != null)) return null;
 	return open(policy?.zones.find((z) => z.zone === p.zone)?.limit) && open(policy?.node_limit) ? 'all' : 'own';
 }
 
@@ -103,9 +106,10 @@ export function rows(s: Sources): Row[] | null {
 		const encrypted = p != null && p.path !== 'clear';
 		const had = g ? { up: g.sa_out, offload: g.offload } : sas.get(t.peer); // what the data plane uses, in preference to what charon says
 		const sa = !p || !encrypted ? 'none' : had ? (had.up ? 'up' : 'down') : without.has(t.peer) || s.ipsec ? 'down' : 'unknown';
-		const { bits, of } = smallestRate(t.rate_bits_per_second, p?.zone ?? null, p ? s.policy : null);
+		const enforced = g?.enforced ?? p?.enforced ?? true;
+		const { bits, of } = smallestRate(!enforced ? null : t.rate_bits_per_second, p?.zone ?? null, p ? s.policy : null);
 		const share = t.passed_bits_per_second != null && bits ? t.passed_bits_per_second / bits : null;
-		const left = t.left ?? g?.left ?? null;
+		const left = enforced ? (t.left ?? g?.left ?? null) : null;
 		const usedShare = left?.volume_bytes && left.used_bytes !== null ? left.used_bytes / left.volume_bytes : null;
 		const why = reasonNow(t, of, share, usedShare, sa);
 		return {
@@ -118,7 +122,7 @@ export function rows(s: Sources): Row[] | null {
 			now: t.passed_bits_per_second,
 			limit: bits,
 			limitOf: of,
-			unlimited: unlimited(p, t, s.policy),
+			unlimited: unlimited(p, t, s.policy, enforced),
 			share,
 			dropped: t.dropped_bits_per_second,
 			used: left?.used_bytes ?? null,
@@ -137,6 +141,7 @@ export function rows(s: Sources): Row[] | null {
 			why,
 			mode: g?.mode_in_force ?? null,
 			fallback: g != null && g.mode !== g.mode_in_force,
+			enforced,
 		};
 	});
 }

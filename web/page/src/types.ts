@@ -24,7 +24,7 @@ export interface Top {
 	time: string; node: S; passed_bits_per_second: N; dropped_bits_per_second: N; passed_bytes: N; dropped_bytes: N; stopped: boolean;
 	switch: string; peers: TopPeer[];
 }
-export interface Grant { peer: string; state: S; rate_bits_per_second: N; left: Left | null; expires_in_s: N; mode: string; mode_in_force: string; sa_out: boolean; offload: S }
+export interface Grant { peer: string; state: S; rate_bits_per_second: N; left: Left | null; expires_in_s: N; mode: string; mode_in_force: string; enforced: boolean; sa_out: boolean; offload: S }
 export interface Volume { limit_key: string; used_bytes: N; volume_bytes: N; window_s: N; released_bytes: N; ledger_state: string }
 export interface Reason { port: S; hook: string; reason: string; passes: boolean; text: string; todo: S; frames: number; bytes: number; charged_bytes: number }
 export interface Exfil {
@@ -32,7 +32,7 @@ export interface Exfil {
 	contained_count: number; unlimited_count: number; curve_bytes: N[] | null; warnings: string[];
 }
 export interface Peer {
-	peer: string; addresses: string[]; zone: S; from: string[] | null; contained: boolean; revoked: boolean; grant: Limit | null; mode: string;
+	peer: string; addresses: string[]; zone: S; from: string[] | null; contained: boolean; revoked: boolean; grant: Limit | null; mode: string; enforced: boolean;
 	expires_in_s: N; accept: Limit | null; accept_none: boolean; floor: Limit | null; path: string; via: S; ipsec_remote: S; state?: S; weight: N;
 	classes: { class: string; limit: Limit | null }[]; ports: { port: string; limit: Limit | null }[];
 }
