@@ -64,10 +64,20 @@ bool ctl_sleep(uint64_t ns)
 	return !ctl_stopped;
 }
 
+static bool any_over(const uint32_t *ids, size_t n, const struct bwl_over_count *over)
+{
+	for (size_t i = 0; i < n; i++)
+		if (over[ids[i]].frames)
+			return true;
+	return false;
+}
+
 static void stats_print(struct ctl *c, const struct bwl_view *v, const uint32_t *ids, size_t n,
-			const struct ctl_sample *first, const struct ctl_sample *s)
+			const struct ctl_sample *first, const struct ctl_sample *s,
+			const struct bwl_over_count *over)
 {
 	enum bwl_where now = first ? BWL_BOTH : BWL_FOR_PROGRAMS;
+	enum bwl_where dry = any_over(ids, n, over) ? BWL_BOTH : BWL_FOR_PROGRAMS;
 	const struct bwl_column columns[] = {
 		{ &bwl_f_peer, BWL_BOTH },
 		{ &bwl_f_passed_frames, BWL_BOTH },
@@ -75,6 +85,8 @@ static void stats_print(struct ctl *c, const struct bwl_view *v, const uint32_t 
 		{ &bwl_f_dropped_frames, BWL_BOTH },
 		{ &bwl_f_dropped_bytes, BWL_BOTH },
 		{ &bwl_f_refund_lost, BWL_BOTH },
+		{ &bwl_f_over_frames, dry },
+		{ &bwl_f_over_bytes, dry },
 		{ &bwl_f_passes, now },
 		{ &bwl_f_drops, now },
 		{ NULL, BWL_BOTH },
@@ -90,6 +102,7 @@ static void stats_print(struct ctl *c, const struct bwl_view *v, const uint32_t 
 		bwl_list_add(l, &(struct bwl_peer_row){ .v = v,
 							.id = ids[i],
 							.count = &s->count[ids[i]],
+							.over = &over[ids[i]],
 							.speed = first ? &speed : NULL });
 	}
 	rows = bwl_list_end(l);
@@ -102,6 +115,7 @@ static int stats(struct ctl *c, int argc, char **argv)
 	const char *interval = NULL;
 	const struct ctl_opt opts[] = { { "--interval", NULL, &interval }, { NULL, NULL, NULL } };
 	struct ctl_sample first = { 0 }, s = { 0 };
+	struct bwl_over_count *over = NULL;
 	uint32_t *ids = NULL;
 	struct bwl_view v;
 	uint64_t ns = 0;
@@ -125,10 +139,16 @@ static int stats(struct ctl *c, int argc, char **argv)
 		if (!r)
 			ctl_sleep(ns);
 	}
+	/* first, so that what was counted meanwhile makes it less than what passed, never more */
+	if (!r)
+		over = bwl_must(calloc(v.pins->schema.max_peers, sizeof(*over)));
+	if (!r)
+		r = bwl_over_read(v.pins, named(v.pins), over, &c->err);
 	if (!r)
 		r = ctl_sample(c, v.pins, &s);
 	if (!r)
-		stats_print(c, &v, ids, n, interval ? &first : NULL, &s);
+		stats_print(c, &v, ids, n, interval ? &first : NULL, &s, over);
+	free(over);
 	ctl_sample_free(&first);
 	ctl_sample_free(&s);
 	free(ids);
@@ -268,7 +288,8 @@ static int reasons(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_stats_cmds[] = {
 	{ "stats", NULL, "[PEER…] [--interval TIME]", "Counters per peer: passed, dropped",
 	  "Passed bytes are as charged (every segment with its headers), dropped bytes as seen, or on arrival\n"
-	  "as charged to their sender.\n"
+	  "as charged to their sender. NOT ENFORCED: of those that passed, what passed over the peer's own\n"
+	  "limits because its mode is monitor.\n"
 	  "With --interval also the rates over that time.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl stats --interval 1s\n"

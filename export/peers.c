@@ -51,6 +51,18 @@ static bool dropped_frames(const struct peer *p, double *ret)
 	return true;
 }
 
+static bool unenforced_bytes(const struct peer *p, double *ret)
+{
+	*ret = (double)p->row.over->bytes;
+	return true;
+}
+
+static bool unenforced_frames(const struct peer *p, double *ret)
+{
+	*ret = (double)p->row.over->frames;
+	return true;
+}
+
 static bool live(const struct peer *p, double *ret)
 {
 	*ret = bwl_standing(p->row.v, p->row.id, p->row.body) == BWL_STAND_LIVE;
@@ -135,6 +147,11 @@ static const struct metric of_peer[] = {
 	{ "peer_dropped_bytes_total", PROM_COUNTER,
 	  "Bytes refused, as seen; on arrival as charged to their sender", dropped_bytes },
 	{ "peer_dropped_frames_total", PROM_COUNTER, "Frames refused", dropped_frames },
+	{ "peer_unenforced_bytes_total", PROM_COUNTER,
+	  "Of those that passed: over the peer's own limits, which mode monitor only counts",
+	  unenforced_bytes },
+	{ "peer_unenforced_frames_total", PROM_COUNTER, "Frames of those bytes",
+	  unenforced_frames },
 	{ "peer_grant_live", PROM_GAUGE,
 	  "1: the grant is in force; 0: there is none, or it is expired, silent or revoked", live },
 	{ "peer_grant_bytes_per_second", PROM_GAUGE, "Rate of the grant; none: unlimited",
@@ -221,13 +238,16 @@ static const struct tenant_metric of_tenant[] = {
 
 /* Peers of the policy in force: the first `most` into ret. *ret_all: how many there are. */
 static uint32_t look_at_peers(const struct bwl_view *v, const struct bwl_peer_count *count,
-			      uint32_t most, struct peer *ret, uint32_t *ret_all)
+			      const struct bwl_over_count *over, uint32_t most, struct peer *ret,
+			      uint32_t *ret_all)
 {
 	uint32_t n = 0;
 
 	*ret_all = 0;
 	for (uint32_t id = 1; id < v->pins->schema.max_peers; id++) {
-		struct peer p = { .row = { .v = v, .id = id, .count = &count[id] } };
+		struct peer p = {
+			.row = { .v = v, .id = id, .count = &count[id], .over = &over[id] }
+		};
 		const struct bwl_limit *accept;
 
 		p.row.body = bwl_body(v->pins, &v->gen, id);
@@ -298,15 +318,19 @@ int metrics_peers(FILE *f, const struct bwl_view *v, uint32_t most, struct bwl_e
 	BWL_AUTO_FREE struct peer *peer = calloc((size_t)room + 1, sizeof(*peer));
 	BWL_AUTO_FREE struct bwl_peer_count *count = calloc(v->pins->schema.max_peers,
 							    sizeof(*count));
+	BWL_AUTO_FREE struct bwl_over_count *over = calloc(v->pins->schema.max_peers,
+							   sizeof(*over));
 	double value;
 	int r;
 
-	if (!peer || !count)
+	if (!peer || !count || !over)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	r = bwl_peercnt_read(v->pins, count, e);
+	r = bwl_over_read(v->pins, v->pins->schema.max_peers, over, e);
+	if (!r)
+		r = bwl_peercnt_read(v->pins, count, e);
 	if (r)
 		return r;
-	n = look_at_peers(v, count, room, peer, &all);
+	n = look_at_peers(v, count, over, room, peer, &all);
 	for (size_t m = 0; m < NOF_PEER; m++) {
 		prom_family(f, of_peer[m].name, of_peer[m].type, of_peer[m].help);
 		for (uint32_t i = 0; i < n; i++)

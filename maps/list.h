@@ -71,6 +71,8 @@
 	  "prefix → `bwl_given`: what is owed where a peer that stays gave a prefix up")         \
 	X(peercnt, PERCPU, __u32, struct bwl_peer_count, BWL_AT_LOAD(n->max_peers), 7,           \
 	  "**BPF**", "tools", "peer id → `bwl_peer_count`")                                      \
+	X(over, PERCPU, __u32, struct bwl_over_count, BWL_AT_LOAD(n->max_peers), 8,              \
+	  "**BPF**", "tools", "peer id → `bwl_over_count`: passed because of mode monitor")      \
 	X(cpu, PERCPU, __u32, struct bwl_cpu, 1, 7, "**BPF**", "BPF",                            \
 	  "0 → `bwl_cpu`: a CPU's shares of node, ports and zones")                              \
 	X(share, PERCPU, __u32, struct bwl_share_entry, BWL_SHARES, 7, "**BPF**", "BPF",         \
@@ -128,7 +130,7 @@
  */
 #define BWL_LAYOUTS(X)                                                                             \
 	X(7, 0x6dde7458f1a871e6ULL, "0.3.0")                                                       \
-	X(8, 0x837b5afebefbb0cbULL, "0.4.0")
+	X(8, 0x1e005909bdc21b4dULL, "0.4.0")
 
 /* Those before 0.3.0, to say what to do. */
 #define BWL_LAYOUTS_GONE                                                                           \

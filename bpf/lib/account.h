@@ -228,6 +228,17 @@ BWL_GLOBAL int bwl_refused(const struct bwl_pkt *k, const struct bwl_work *w, __
 								   : 0;
 }
 
+/* Over the peer's own limits: it passed because nobody enforces them. */
+static __always_inline void bwl_count_over(__u32 id, __u32 charged)
+{
+	struct bwl_over_count *n = bpf_map_lookup_elem(&bwl_over_v1, &id);
+
+	if (!n)
+		return;
+	n->frames++;
+	n->bytes += charged;
+}
+
 static __always_inline void bwl_passed_on(struct bwl_ctx *c, __u32 row, __u32 reason)
 {
 	struct bwl_peer_count *n;
@@ -248,6 +259,8 @@ static __always_inline void bwl_passed_on(struct bwl_ctx *c, __u32 row, __u32 re
 	n->bytes += c->charge;
 	if (bwl_unlikely(!n->frames++))
 		bwl_first(c, reason);
+	if (bwl_unlikely(reason == BWL_R_PASS_MONITOR))
+		bwl_count_over(id, c->charge);
 	if (bwl_records)
 		bwl_record(&c->pkt, &c->w, n, reason);
 }

@@ -277,6 +277,8 @@ FIELD(passed_frames, "passed_frames", ">PASSED", bwl_v_count(r->count->frames));
 FIELD(passed_bytes, "passed_bytes", ">BYTES", bwl_v_bytes(r->count->bytes));
 FIELD(dropped_frames, "dropped_frames", ">DROPPED", bwl_v_count(r->count->drop_frames));
 FIELD(dropped_bytes, "dropped_bytes", ">BYTES", bwl_v_bytes(r->count->drop_bytes));
+FIELD(over_frames, "unenforced_frames", ">NOT ENFORCED", bwl_v_count(r->over->frames));
+FIELD(over_bytes, "unenforced_bytes", ">BYTES", bwl_v_bytes(r->over->bytes));
 FIELD(refund_lost, "refund_lost_bytes", ">LOST", lost(r));
 FIELD(passes, "passed_bits_per_second", ">PASSES NOW",
       bwl_v_speed(r->speed ? &r->speed->passed_bps : NULL));

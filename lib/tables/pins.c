@@ -353,38 +353,35 @@ int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl
 
 #define COUNT_BATCH 4096U
 
-int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t want, struct bwl_peer_count *ret,
-			   struct bwl_err *e)
+/* The first `want` entries of a per-CPU map of counters, summed over all CPUs. words: of an entry
+ */
+static int sum_cpus(int fd, uint32_t want, size_t words, uint64_t *ret, struct bwl_err *e)
 {
 	uint32_t batch = want < COUNT_BATCH ? want : COUNT_BATCH;
-	int cpus = libbpf_num_possible_cpus(), c, err = 0;
-	struct bwl_peer_count *v;
+	int cpus = libbpf_num_possible_cpus(), err = 0;
 	uint32_t *keys, in, out, n, i;
 	void *at = NULL;
+	uint64_t *v;
 
 	if (!want)
 		return 0;
 	keys = calloc(batch, sizeof(*keys));
-	v = cpus > 0 ? calloc((size_t)batch * (size_t)cpus, sizeof(*v)) : NULL;
+	v = cpus > 0 ? calloc((size_t)batch * (size_t)cpus, words * sizeof(*v)) : NULL;
 	if (!keys || !v) {
 		free(keys);
 		free(v);
 		return bwl_fail(e, ENOMEM, "out of memory");
 	}
-	memset(ret, 0, sizeof(*ret) * want);
+	memset(ret, 0, words * sizeof(*ret) * want);
 	do {
 		n = batch;
-		err = -bwl_map_get_all(p->fd[BWL_PIN_peercnt], at, &out, keys, v, &n);
+		err = -bwl_map_get_all(fd, at, &out, keys, v, &n);
 		for (i = 0; i < n && keys[i] < want; i++) {
-			struct bwl_peer_count *r = &ret[keys[i]], *x = &v[(size_t)i * (size_t)cpus];
+			const uint64_t *x = &v[(size_t)i * (size_t)cpus * words];
+			uint64_t *r = &ret[keys[i] * words];
 
-			for (c = 0; c < cpus; c++) {
-				r->frames += x[c].frames;
-				r->bytes += x[c].bytes;
-				r->drop_frames += x[c].drop_frames;
-				r->drop_bytes += x[c].drop_bytes;
-				r->refund_lost += x[c].refund_lost;
-			}
+			for (size_t k = 0; k < (size_t)cpus * words; k++)
+				r[k % words] += x[k];
 		}
 		in = out;
 		at = &in;
@@ -394,6 +391,19 @@ int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t want, struct bwl_peer_co
 	if (err && err != ENOENT)
 		return bwl_fail(e, err, "cannot read the peers' counters: %s", strerror(err));
 	return 0;
+}
+
+int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t want, struct bwl_peer_count *ret,
+			   struct bwl_err *e)
+{
+	return sum_cpus(p->fd[BWL_PIN_peercnt], want, sizeof(*ret) / sizeof(uint64_t),
+			(uint64_t *)ret, e);
+}
+
+int bwl_over_read(struct bwl_pins *p, uint32_t want, struct bwl_over_count *ret, struct bwl_err *e)
+{
+	return sum_cpus(p->fd[BWL_PIN_over], want, sizeof(*ret) / sizeof(uint64_t), (uint64_t *)ret,
+			e);
 }
 
 int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_err *e)

@@ -63,7 +63,7 @@ unused() {
 	cat "$at"/prometheus/*.rules.yml "$at"/grafana/*.json >"$tmp/used"
 	grep -ohE '"(peer|port|limit|tray|fleet|verify|policy|heartbeat|lease|clock|sa|attach|peers)[a-z_]*_[a-z_]+"' "$tmp/code" |
 		tr -d '"' | sort -u | while read -r name; do
-		[[ $name =~ ^(peer_passed_frames_total|peer_dropped_frames_total)$ ]] ||
+		[[ $name =~ ^(peer_passed_frames_total|peer_dropped_frames_total|peer_unenforced_frames_total)$ ]] ||
 			grep -q "bwlimit_$name\b" "$tmp/used" || echo "$name"
 	done
 }

@@ -153,14 +153,25 @@ check "verify warns, and names it" verify_says '.result == "warn" and (.text | t
 clean
 check "metrics and documents say which" enforced 0
 check "people read it where the mode is" eval '"$CTL" grant list | grep_all "d1 .*monitor (not enforced)" && "$CTL" peer show d1 | grep_all "mode .*monitor (not enforced)"'
-counted() { says 1 '.*d1 has taken [0-9]+ % of its own rate for 2s, which is not enforced' --limit-for 2s --limit 50; }
-nsenter --net="/run/netns/$LAB-host" "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 60 --pps 2000 <"$LAB_TMP/frame" >/dev/null &
+of_reason() { "$CTL" reasons --port hpf0 --json | jq "[.reasons[] | select(.reason == \"$1\" and .hook == \"ingress\").$2] | add // 0"; }
+unenforced() { "$CTL" stats d1 --json | jq ".peers[0].unenforced_$1"; }
+check "control: in mode police nothing passed over the limits" eval '[[ $(unenforced frames) -eq 0 && $(unenforced bytes) -eq 0 ]]'
+within=$(of_reason pass charged_bytes) since=${EPOCHREALTIME/./}
+counted() { [[ $(unenforced frames) -gt 1000 ]] && says 1 '.*d1 has taken [0-9]+ % of its own rate for 2s, which is not enforced' --limit-for 2s --limit 50; }
+nsenter --net="/run/netns/$LAB-host" "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 60 --pps 4000 <"$LAB_TMP/frame" >/dev/null &
 over=$!
 LAB_PIDS+=("$over")
 check "sending above a rate that is not enforced is a warning" lab_wait_for 50 counted
 kill "$over" 2>/dev/null
 wait "$over" 2>/dev/null
 "$CTL" revoke d1 reason test >/dev/null 2>&1
+within=$(($(of_reason pass charged_bytes) - within)) most=$(((${EPOCHREALTIME/./} - since) + 65536)) # 8mbit are a byte per µs
+check "what counts as within the limits is what police lets pass" eval '[[ $within -ge 0 && $within -le $most ]] || ! note "$within, most $most"'
+check "and all else is counted as not enforced: frames" eval '[[ $(unenforced frames) -gt 0 && $(unenforced frames) -eq $(of_reason pass-monitor frames) ]]'
+check "and bytes, which are more than passed within" eval '[[ $(unenforced bytes) -eq $(of_reason pass-monitor charged_bytes) && $(unenforced bytes) -gt 65536 ]]'
+check "and so say the metrics" eval '"$CTL" metrics >"$LAB_TMP/metrics" && grep -qxF "bwlimit_peer_unenforced_bytes_total{peer=\"d1\"} $(unenforced bytes)" "$LAB_TMP/metrics" &&
+	grep -qxF "bwlimit_peer_unenforced_bytes_total{peer=\"d2\"} 0" "$LAB_TMP/metrics"'
+check "people see it where there is any" eval '"$CTL" stats | grep_all "NOT ENFORCED" && ! "$CTL" stats d2 | grep_all "NOT ENFORCED"'
 check "to a revoked peer nothing passes: its limits are no subject" eval 'says 1 "1 peer is closed: d1" && ! grep -q "not enforced" "$LAB_TMP/out"'
 "$CTL" grant d1 mode police reason test >/dev/null 2>&1
 check "in mode police again nothing is left of it" eval 'says 0 "" --volume-warning 200 --volume-critical 300 --limit 1000 && enforced 1'

@@ -18,7 +18,7 @@ check "a policy with everything that a metric may be of is in force" eval '{
 	echo "zones: { external: { rate: 100mbit, volume: 2gb } }"
 	echo "peers:"
 	lab_peer sink 1 "zone: external, grant: { rate: 8mbit, burst: 64kb, volume: 1gb }, accept: { rate: 8mbit, volume: 3gb }, ports: { hpf0: { rate: 80mbit, volume: 5gb } }"
-	lab_peer idle 2 "contained: true, grant: { rate: 1mbit }"
+	lab_peer idle 2 "contained: true, grant: { rate: 1mbit, mode: monitor }"
 	echo "  - { name: tray-3, addresses: [10.0.3.0/24], ipsec: { remote: 192.0.2.3 }, grant: { rate: 1mbit } }"
 } | lab_policy_head >"$LAB_TMP/policy.yaml"
 in_dpu "$CTL" policy apply "$LAB_TMP/policy.yaml" --fresh-volume >"$LAB_TMP/out" 2>&1 || { note "$(cat "$LAB_TMP/out")"; false; }'

@@ -207,6 +207,14 @@ static void a_port_that_comes_beside_another_begins_anew(void **state)
 	assert_int_equal(drain_from(RIG_H1, FROM1 KB), 5);
 }
 
+static const char *peers_name(int i)
+{
+	static char name[8];
+
+	snprintf(name, sizeof(name), "p%d", i);
+	return name;
+}
+
 static void mode_monitor_counts_a_port_and_stops_nothing(void **state)
 {
 	(void)state;
@@ -215,6 +223,61 @@ static void mode_monitor_counts_a_port_and_stops_nothing(void **state)
 	assert_string_equal(from(RIG_H0, FROM0 KB), "pass");
 	assert_string_equal(from(RIG_H0, FROM0 KB), "pass-monitor");
 	assert_string_equal(from(RIG_H1, FROM1 KB), "pass");
+}
+
+/*
+ * What mode monitor counts as passed over a limit is what police drops of the same packets, to the
+ * byte, whichever of the peer's own limits it is. Peers 1 to 5 police, 6 to 10 monitor.
+ */
+static void monitor_counts_what_police_drops(void **state)
+{
+	static const struct {
+		const char *grant, *more;
+		unsigned passes;
+	} rows[] = {
+		{ "rate: 1mbit, burst: 3001b", "", 3 },
+		{ "rate: 1gbit, volume: 4000b", "", 4 },
+		{ "rate: 1gbit", ", ports: { h0: { rate: 1mbit, burst: 2001b } }", 2 },
+		{ "rate: 1gbit", ", classes: { ssh: { rate: 1mbit, burst: 5001b } }", 5 },
+		{ "rate: 1gbit", "", 9 },
+	};
+	enum { N = sizeof(rows) / sizeof(*rows), FRAMES = 9 };
+	struct bwl_peer_count count[2 * N + 1];
+	struct bwl_over_count over[2 * N + 1];
+	char peers[4096] = "", spec[128];
+
+	(void)state;
+	for (int i = 0; i < 2 * N; i++)
+		snprintf(peers + strlen(peers), sizeof(peers) - strlen(peers),
+			 "  - { name: p%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1,"
+			 " grant: { %s%s }%s }\n",
+			 i + 1, i + 1, rows[i % N].grant, i < N ? "" : ", mode: monitor",
+			 rows[i % N].more);
+	apply(HEAD "peers:\n%s", peers);
+	rig_advance(RIG_SECOND);
+	for (int i = 0; i < 2 * N; i++) {
+		snprintf(spec, sizeof(spec),
+			 "eth ip4 src=10.0.7.2 dst=10.1.0.%d tcp dport=22 fill=946", i + 1);
+		for (int k = 0; k < FRAMES;
+		     k++) /* not before in XDP, too: it counts what it drops */
+			judge(&(struct rig_packet){ .prog = RIG_HOST,
+						    .port = RIG_H0,
+						    .spec = spec },
+			      NULL);
+	}
+	assert_int_equal(bwl_peercnt_read_first(rig->pins, 2 * N + 1, count, NULL), 0);
+	assert_int_equal(bwl_over_read(rig->pins, 2 * N + 1, over, NULL), 0);
+	for (int i = 0; i < N; i++) {
+		uint32_t held = id_of(peers_name(i + 1)), dry = id_of(peers_name(N + i + 1));
+
+		assert_int_equal(count[held].frames, rows[i].passes);
+		assert_int_equal(over[held].frames, 0);
+		assert_int_equal(count[dry].frames, FRAMES);
+		assert_int_equal(count[dry].drop_frames, 0);
+		assert_int_equal(over[dry].frames, count[held].drop_frames);
+		assert_int_equal(over[dry].bytes, count[held].drop_bytes);
+		assert_int_equal(over[dry].bytes, count[dry].bytes - count[held].bytes);
+	}
 }
 
 static void each_port_is_counted_beside_the_class(void **state)
@@ -309,6 +372,7 @@ int main(void)
 		RIG_TEST(so_does_who_takes_it_after_a_policy_without_the_limit),
 		RIG_TEST(a_port_that_comes_beside_another_begins_anew),
 		RIG_TEST(mode_monitor_counts_a_port_and_stops_nothing),
+		RIG_TEST(monitor_counts_what_police_drops),
 		RIG_TEST(each_port_is_counted_beside_the_class),
 		RIG_TEST(a_port_with_shares_passes_its_burst_and_no_more),
 		RIG_TEST(what_is_in_force_reads_back),

@@ -106,6 +106,7 @@ struct bwl_peer_row {
 	struct bwl_left left;
 	const struct bwl_pol_peer *pol; /* read back as a policy */
 	const struct bwl_peer_count *count;
+	const struct bwl_over_count *over;
 	const struct bwl_speed *speed; /* NULL: not measured */
 };
 /* Fields from the policy: they need only pol and now_ns. */
@@ -120,7 +121,8 @@ extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_rate, bwl_f_burst, 
 	bwl_f_offload, bwl_f_horizon, bwl_f_portion, bwl_f_tunnel;
 /* Fields from the counters. */
 extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dropped_frames,
-	bwl_f_dropped_bytes, bwl_f_refund_lost, bwl_f_passes, bwl_f_drops, bwl_f_share;
+	bwl_f_dropped_bytes, bwl_f_refund_lost, bwl_f_over_frames, bwl_f_over_bytes, bwl_f_passes,
+	bwl_f_drops, bwl_f_share;
 
 /* The columns of a peer in a policy, with which every list that shows policies begins. */
 #define BWL_POLICY_COLUMNS                                                                         \

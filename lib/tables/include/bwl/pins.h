@@ -214,6 +214,7 @@ int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_
 /* Of ids below n only; ret has n entries. */
 int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t n, struct bwl_peer_count *ret,
 			   struct bwl_err *e);
+int bwl_over_read(struct bwl_pins *p, uint32_t n, struct bwl_over_count *ret, struct bwl_err *e);
 /* The counters of one kind at one port, summed over CPUs: lost and total. */
 int bwl_event_counted(const struct bwl_pins *p, uint32_t kind, uint32_t port,
 		      struct bwl_event_count *ret, struct bwl_err *e);
