@@ -57,9 +57,8 @@ static int make(struct ctl *c, const struct lease_terms *t, const struct bwl_sig
 {
 	char hex[65], from[BWL_TIME_BUF], to[BWL_TIME_BUF];
 	int64_t now_s = time(NULL);
-	BWL_AUTO_FREE char *payload = NULL;
 	struct bwl_signed_terms parsed;
-	json_t *body = NULL, *o;
+	json_t *o;
 	int r;
 
 	/* Versions as controllers give them, so that theirs are higher again a moment later. */
@@ -69,13 +68,11 @@ static int make(struct ctl *c, const struct lease_terms *t, const struct bwl_sig
 		      (json_int_t)(t->number ? t->number_n : (uint64_t)now_s * 2 + 1), "issued_at",
 		      bwl_utc(now_s, -1, from), "not_after",
 		      bwl_utc(now_s + (int64_t)(t->life_ns / SECOND), -1, to));
-	payload = bwl_must(json_dumps(bwl_must(o), JSON_COMPACT));
+	r = bwl_payload_check(BWL_SIGNED_LEASE, bwl_must(o), &parsed, &c->err);
+	if (!r)
+		r = bwl_envelope_new(BWL_SIGNED_LEASE, d->fleet, d->audience, o, ret, &c->err);
 	json_decref(o);
-	r = bwl_payload_parse(BWL_SIGNED_LEASE, payload, strlen(payload), &parsed, &body, &c->err);
-	json_decref(body);
-	return r ? r
-		 : bwl_envelope_new(BWL_SIGNED_LEASE, d->fleet, d->audience, payload,
-				    strlen(payload), ret, &c->err);
+	return r;
 }
 
 int ctl_lease_sign(struct ctl *c, int argc, char **argv)
@@ -114,8 +111,8 @@ int ctl_lease_sign(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = ctl_signed_write(c, t.out ? t.out : out, &v);
 	if (!r) {
-		text = bwl_envelope_text(&v);
-		r = ctl_signed_show(c, t.out ? t.out : out, text, strlen(text), NULL, -1, false);
+		text = bwl_envelope_text(&v, &len);
+		r = ctl_signed_show(c, t.out ? t.out : out, text, len, NULL, -1, false);
 	}
 	bwl_envelope_free(&v);
 	return r;

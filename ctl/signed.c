@@ -106,9 +106,8 @@ static int make(struct ctl *c, const char *file, struct terms *t, const char *by
 {
 	char from[BWL_TIME_BUF], to[BWL_TIME_BUF];
 	struct bwl_signed_terms parsed;
-	int64_t now = time(NULL);
-	json_t *o = NULL, *body;
-	char *payload;
+	struct timespec now;
+	json_t *o = NULL;
 	int r = take_terms(c, t);
 
 	if (!r)
@@ -118,18 +117,16 @@ static int make(struct ctl *c, const char *file, struct terms *t, const char *by
 	json_object_set_new(o, "name", json_string(t->name));
 	json_object_set_new(o, "epoch", json_integer((json_int_t)t->epoch_n));
 	json_object_set_new(o, "version", json_integer((json_int_t)t->version_n));
-	json_object_set_new(o, "issued_at", json_string(bwl_utc(now, -1, from)));
+	clock_gettime(CLOCK_REALTIME, &now);
+	json_object_set_new(o, "issued_at",
+			    json_string(bwl_utc(now.tv_sec, (int)(now.tv_nsec / 1000000), from)));
 	json_object_set_new(o, "not_after",
-			    json_string(
-				    bwl_utc(now + (int64_t)(t->life_ns / 1000000000ULL), -1, to)));
-	payload = bwl_must(json_dumps(o, JSON_COMPACT));
-	r = bwl_payload_parse(t->what, payload, strlen(payload), &parsed, &body, &c->err);
-	if (!r) {
-		json_decref(body);
-		r = bwl_envelope_new(t->what, t->fleet, t->audience ? t->audience : "all", payload,
-				     strlen(payload), ret, &c->err);
-	}
-	free(payload);
+			    json_string(bwl_utc(now.tv_sec + (int64_t)(t->life_ns / 1000000000ULL),
+						-1, to)));
+	r = bwl_payload_check(t->what, o, &parsed, &c->err);
+	if (!r)
+		r = bwl_envelope_new(t->what, t->fleet, t->audience ? t->audience : "all", o, ret,
+				     &c->err);
 out:
 	json_decref(o);
 	return r;
@@ -184,9 +181,9 @@ int ctl_policy_sign(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = ctl_signed_write(c, t.out ? t.out : out, &v);
 	if (!r) {
-		BWL_AUTO_FREE char *text = bwl_envelope_text(&v);
+		BWL_AUTO_FREE char *text = bwl_envelope_text(&v, &len);
 
-		r = ctl_signed_show(c, t.out ? t.out : out, text, strlen(text), NULL, -1, false);
+		r = ctl_signed_show(c, t.out ? t.out : out, text, len, NULL, -1, false);
 	}
 	bwl_envelope_free(&v);
 	return r;

@@ -37,12 +37,13 @@ int ctl_signed_root(struct ctl *c, const char *file, struct bwl_root **ret)
 
 int ctl_signed_write(struct ctl *c, const char *file, const struct bwl_envelope *v)
 {
-	BWL_AUTO_FREE char *text = bwl_envelope_text(v);
+	size_t len;
+	BWL_AUTO_FREE char *text = bwl_envelope_text(v, &len);
 	BWL_AUTO_FREE char *a = bwl_must(strdup(file));
 	BWL_AUTO_FREE char *b = bwl_must(strdup(file));
-	const struct bwl_bytes part[] = { { text, strlen(text) }, { "\n", 1 } };
+	const struct bwl_bytes part = { text, len };
 
-	return bwl_bytes_replace(dirname(a), basename(b), part, 2, &c->err);
+	return bwl_bytes_replace(dirname(a), basename(b), &part, 1, &c->err);
 }
 
 static json_t *signers(const struct bwl_envelope *v)
@@ -52,6 +53,12 @@ static json_t *signers(const struct bwl_envelope *v)
 	for (size_t i = 0; i < v->nsig; i++)
 		json_array_append_new(a, json_string(v->sig[i].key));
 	return a;
+}
+
+/* As it says it itself. */
+static int issued_ms(const struct bwl_signed *d)
+{
+	return d->serial ? (int)d->terms.issued_ms : -1;
 }
 
 static json_t *as_json(const char *file, const struct bwl_signed *d, const struct bwl_envelope *v,
@@ -67,8 +74,10 @@ static json_t *as_json(const char *file, const struct bwl_signed *d, const struc
 	json_object_set_new(o, "audience", json_string(d->audience));
 	json_object_set_new(o, "epoch", bwl_json_u64(d->terms.epoch));
 	json_object_set_new(o, "document_version", bwl_json_u64(d->terms.version));
-	json_object_set_new(o, "issued_at", json_string(bwl_utc(d->terms.issued_s, -1, from)));
+	json_object_set_new(o, "issued_at",
+			    json_string(bwl_utc(d->terms.issued_s, issued_ms(d), from)));
 	json_object_set_new(o, "not_after", json_string(bwl_utc(d->terms.not_after_s, -1, to)));
+	json_object_set_new(o, "serial_number", d->serial ? bwl_json_u64(d->serial) : json_null());
 	json_object_set_new(o, "digest", json_string(bwl_hex_encode(d->digest, 32, hex)));
 	json_object_set_new(o, "signer_ids", signers(v));
 	json_object_set_new(o, "people_count", people < 0 ? json_null() : json_integer(people));
@@ -85,8 +94,11 @@ static void as_text(const struct bwl_signed *d, const struct bwl_envelope *v,
 		d->terms.name, (unsigned long long)d->terms.version,
 		(unsigned long long)d->terms.epoch);
 	bwl_put(stdout, "  for       %s, fleet %s\n", d->audience, d->fleet);
-	bwl_put(stdout, "  holds     from %s to %s\n", bwl_utc(d->terms.issued_s, -1, from),
+	bwl_put(stdout, "  holds     from %s to %s\n",
+		bwl_utc(d->terms.issued_s, issued_ms(d), from),
 		bwl_utc(d->terms.not_after_s, -1, to));
+	if (d->serial)
+		bwl_put(stdout, "  serial    %llu\n", (unsigned long long)d->serial);
 	bwl_put(stdout, "  SHA-256   %s\n", bwl_hex_encode(d->digest, 32, hex));
 	for (size_t i = 0; i < v->nsig; i++) {
 		const char *owner =

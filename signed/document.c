@@ -103,12 +103,12 @@ static int is_timely(const struct bwl_signed *d, int64_t now_s, struct bwl_err *
 
 static int take(const struct bwl_envelope *v, struct bwl_signed *ret, struct bwl_err *e)
 {
-	int r = bwl_payload_parse(v->type, (const char *)v->payload, v->len, &ret->terms,
-				  &ret->body, e);
+	int r = bwl_payload_parse(v, &ret->terms, &ret->body, e);
 
 	if (!r && EVP_Digest(v->payload, v->len, ret->digest, NULL, EVP_sha256(), NULL) != 1)
 		abort();
 	ret->type = v->type;
+	ret->serial = v->serial;
 	strcpy(ret->fleet, v->fleet);
 	strcpy(ret->audience, v->audience);
 	return r;
@@ -166,6 +166,13 @@ int bwl_signed_peek(const char *bytes, size_t len, struct bwl_signed *ret, struc
 	if (r)
 		bwl_signed_free(ret);
 	return r;
+}
+
+int bwl_signed_order(const struct bwl_signed_terms *a, const struct bwl_signed_terms *b)
+{
+	if (a->issued_s != b->issued_s)
+		return a->issued_s < b->issued_s ? -1 : 1;
+	return (a->issued_ms > b->issued_ms) - (a->issued_ms < b->issued_ms);
 }
 
 void bwl_signed_free(struct bwl_signed *d)

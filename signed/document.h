@@ -4,13 +4,23 @@
  * why. Nothing here does I/O, reads a clock or remembers: time, the trusted root and who we are are
  * arguments. memory.h has what was accepted before (versions, epoch, newest time).
  *
- * An envelope is DSSE (github.com/secure-systems-lab/dsse), JSON:
+ * A document is lines of text, then bytes:
  *
- *	{"payloadType": "application/vnd.bwlimit.policy+json;fleet=hall-3;audience=tray:tray-7",
- *	 "payload": BASE64, "signatures": [{"keyid": HEX, "sig": BASE64}, …]}
+ *	bwlimit-document: 2
+ *	signature: KEYID BASE64
+ *	…
+ *	type: policy
+ *	fleet: hall-3
+ *	audience: tray:tray-7
+ *	serial: 5577006791947779410
+ *	bytes: 1234
+ *	terms: {"name":"base","epoch":1,"version":7,"issued_at":"2027-01-31T18:00:00.123Z",…}
  *
- * The signatures cover the type, which includes fleet and audience, and the payload's exact bytes:
- * nothing is parsed before a signature is verified, and nothing is ever normalised.
+ *	a policy's text, as it is in the file
+ *
+ * The signatures (Ed25519) cover the first line and everything from `type` on, as these bytes: only
+ * the lines of words are parsed before a signature is verified, and nothing is ever normalised.
+ *What bwlimit 0.3.0 signed is read as well (envelope_dsse.c).
  */
 #ifndef BWL_SIGNED_DOCUMENT_H
 #define BWL_SIGNED_DOCUMENT_H
@@ -66,13 +76,17 @@ struct bwl_signed_terms {
 	char name[BWL_NAME_LEN];
 	uint64_t epoch, version; /* a higher epoch starts versions anew */
 	int64_t issued_s, not_after_s;
+	unsigned issued_ms; /* of the second, 0 to 999; what 0.3.0 signed has none: 0 */
 };
+/* Was a signed before b (< 0), at the same moment (0), or later? */
+int bwl_signed_order(const struct bwl_signed_terms *a, const struct bwl_signed_terms *b);
 
 struct bwl_signed {
 	enum bwl_signed_type type;
 	char fleet[BWL_NAME_LEN], audience[BWL_SIGNED_AUDIENCE];
 	struct bwl_signed_terms terms;
-	uint8_t digest[32];    /* SHA-256 of the payload: what a version stands for */
+	uint64_t serial;       /* 0: bwlimit 0.3.0 signed it */
+	uint8_t digest[32];    /* SHA-256 of what is signed: what a version stands for */
 	unsigned people;       /* number of different owners of the role with valid signatures */
 	char by[BWL_NAME_LEN]; /* the owner's name, if one person signed; otherwise empty */
 	bool enough;           /* as many as the role's threshold: it may widen */

@@ -1,267 +1,188 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See envelope.h. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <openssl/rand.h>
 #include <bwl/encode.h>
-#include "signed/envelope.h"
+#include "signed/envelope_parts.h"
+#include "signed/payload.h"
 #include "signed/text.h"
 
-#define BEFORE "application/vnd.bwlimit."
-#define FLEET "+json;fleet="
-#define AUDIENCE ";audience="
-#define TYPE_MOST (BWL_SIGNED_AUDIENCE + 2 * BWL_NAME_LEN + 64)
+#define FIRST "bwlimit-document: 2\n"
+#define SIGNATURE "signature: "
 
-static const char *const word[] = {
-#define X(t, w, role, one) [BWL_SIGNED_##t] = (w),
-	BWL_SIGNED_TYPES(X)
-#undef X
+/* --- reading: every line has one spelling, and its place */
+
+struct rest {
+	const char *at, *end;
 };
 
-const char *bwl_signed_word(enum bwl_signed_type t)
+/* Is this the next line's key? Its value then, and the lines after it. */
+static bool line(struct rest *r, const char *key, const char **ret, size_t *ret_len)
 {
-	return t < _BWL_SIGNED_MAX ? word[t] : "?";
-}
+	size_t n = strlen(key), left = (size_t)(r->end - r->at);
+	const char *nl;
 
-enum bwl_role bwl_signed_role(enum bwl_signed_type t)
-{
-	static const enum bwl_role role_of[] = {
-#define X(t, w, role, one) [BWL_SIGNED_##t] = role,
-		BWL_SIGNED_TYPES(X)
-#undef X
-	};
-
-	return role_of[t];
-}
-
-static int malformed(struct bwl_err *e, const char *what)
-{
-	bwl_fail(e, EBADMSG, "not a signed document: %s", what);
-	if (e)
-		e->id = "signed-malformed";
-	return -EBADMSG;
-}
-
-/* "tray:NAME" or "label:KEY=VALUE" */
-static bool is_audience_word(const char *s, size_t n)
-{
-	const char *eq = memchr(s, '=', n);
-
-	if (n > 5 && !memcmp(s, "tray:", 5))
-		return bwl_is_name(s + 5, n - 5);
-	return n > 6 && !memcmp(s, "label:", 6) && bwl_is_label(s + 6, n - 6) && eq;
-}
-
-/* The next word of a list; NULL: the end. */
-static const char *next_word(const char **at, size_t *ret_len)
-{
-	const char *s = *at;
-
-	if (!s)
-		return NULL;
-	*ret_len = strcspn(s, ",");
-	*at = s[*ret_len] ? s + *ret_len + 1 : NULL;
-	return s;
-}
-
-int bwl_audience_check(const char *audience, struct bwl_err *e)
-{
-	const char *at = audience, *s, *other;
-	size_t n, m;
-
-	if (!strcmp(audience, "all"))
-		return 0;
-	while ((s = next_word(&at, &n))) {
-		const char *rest = at;
-
-		if (!is_audience_word(s, n))
-			return bwl_fail(e, EINVAL,
-					"'%.64s': an audience must be `all`, or tray:NAME and "
-					"label:KEY=VALUE separated by commas",
-					audience);
-		while ((other = next_word(&rest, &m)))
-			if (m == n && !memcmp(s, other, n))
-				return bwl_fail(e, EINVAL,
-						"duplicate '%.*s' in an "
-						"audience",
-						(int)n, s);
-	}
-	return 0;
-}
-
-bool bwl_audience_has(const char *audience, const struct bwl_tray *who)
-{
-	const char *at = audience, *s;
-	size_t n;
-
-	if (!strcmp(audience, "all"))
-		return true;
-	while ((s = next_word(&at, &n))) {
-		if (n > 5 && !memcmp(s, "tray:", 5) && strlen(who->name) == n - 5 &&
-		    !memcmp(s + 5, who->name, n - 5))
-			return true;
-		for (size_t i = 0; i < who->nlabels; i++)
-			if (n > 6 && !memcmp(s, "label:", 6) && strlen(who->labels[i]) == n - 6 &&
-			    !memcmp(s + 6, who->labels[i], n - 6))
-				return true;
-	}
-	return false;
-}
-
-/* Only one spelling of a type is accepted; false: it is not a type. */
-static bool take_type(const char *s, struct bwl_envelope *ret)
-{
-	const char *fleet = strstr(s, FLEET), *audience = strstr(s, AUDIENCE);
-	char again[TYPE_MOST];
-	size_t n;
-
-	if (strncmp(s, BEFORE, strlen(BEFORE)) || !fleet || !audience || audience < fleet ||
-	    strlen(s) >= sizeof(again))
+	if (left < n || memcmp(r->at, key, n))
 		return false;
-	fleet += strlen(FLEET);
-	n = (size_t)(audience - fleet);
-	audience += strlen(AUDIENCE);
-	if (!bwl_is_name(fleet, n) || strlen(audience) >= sizeof(ret->audience) ||
-	    bwl_audience_check(audience, NULL))
+	nl = memchr(r->at + n, '\n', left - n);
+	if (!nl)
 		return false;
-	memcpy(ret->fleet, fleet, n);
-	strcpy(ret->audience, audience);
-	for (ret->type = 0; ret->type < _BWL_SIGNED_MAX; ret->type++) {
-		snprintf(again, sizeof(again), BEFORE "%s" FLEET "%s" AUDIENCE "%s",
-			 word[ret->type], ret->fleet, ret->audience);
-		if (!strcmp(again, s))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Where the payload's base64 is; NULL: not found. It is nearly all of the bytes, and the JSON
- * parser looks at each letter several times: so it is given the rest, with an empty string in its
- * place.
- */
-static const char *find_payload(const char *bytes, size_t len, size_t *ret_len)
-{
-	static const char key[] = "\"payload\"";
-	const char *end = bytes + len, *at = memmem(bytes, len, key, sizeof(key) - 1), *close;
-
-	if (!at)
-		return NULL;
-	at += sizeof(key) - 1;
-	for (bool colon = false; at < end && *at != '"'; at++) {
-		if (*at == ':' && !colon)
-			colon = true;
-		else if (!strchr(" \t\r\n", *at) || !*at)
-			return NULL;
-	}
-	close = at < end ? memchr(at + 1, '"', (size_t)(end - at - 1)) : NULL;
-	if (!close)
-		return NULL;
-	*ret_len = (size_t)(close - at - 1);
-	return at + 1;
-}
-
-static bool take_payload(const char *base64, size_t len, struct bwl_envelope *ret)
-{
-	long n;
-
-	ret->payload = bwl_must(malloc(len / 4 * 3 + 1));
-	n = bwl_base64_decode(base64, len, ret->payload, len / 4 * 3);
-	if (n < 0)
-		return false;
-	ret->payload[n] = '\0';
-	ret->len = (size_t)n;
+	*ret = r->at + n;
+	*ret_len = (size_t)(nl - *ret);
+	r->at = nl + 1;
 	return true;
 }
 
-static bool take_signature(const json_t *o, struct bwl_signature *ret)
+/* A word that fits, with its NUL; no other NUL. */
+static bool take_word(struct rest *r, const char *key, char *ret, size_t most)
 {
-	const char *id = json_string_value(json_object_get(o, "keyid"));
-	const json_t *sig = json_object_get(o, "sig");
+	const char *s;
+	size_t n;
+
+	if (!line(r, key, &s, &n) || n >= most || memchr(s, '\0', n))
+		return false;
+	memcpy(ret, s, n);
+	ret[n] = '\0';
+	return true;
+}
+
+/* KEYID SP BASE64 */
+static int take_signature(const char *s, size_t n, struct bwl_envelope *ret, struct bwl_err *e)
+{
+	struct bwl_signature one = { 0 };
+	const size_t id = BWL_KEY_ID - 1;
 	uint8_t raw[32];
 
-	if (json_object_size(o) != 2 || !id || !json_is_string(sig) ||
-	    strlen(id) != json_string_length(json_object_get(o, "keyid")) ||
-	    !bwl_hex_decode(id, raw, sizeof(raw)) ||
-	    bwl_base64_decode(json_string_value(sig), json_string_length(sig), ret->sig,
-			      sizeof(ret->sig)) != sizeof(ret->sig))
-		return false;
-	strcpy(ret->key, id);
-	return true;
-}
-
-static int take_signatures(const json_t *a, struct bwl_envelope *ret, struct bwl_err *e)
-{
-	const json_t *o;
-	size_t i;
-
-	if (!json_is_array(a) || json_array_size(a) > BWL_SIGNED_MOST_SIGNATURES)
-		return malformed(e, "`signatures` must be a list of at most 32");
-	ret->sig = bwl_must(calloc(json_array_size(a) + 1, sizeof(*ret->sig)));
-	json_array_foreach(a, i, o)
-	{
-		if (!take_signature(o, &ret->sig[i]))
-			return malformed(
-				e,
-				"a signature must be {\"keyid\": 64 hex digits, \"sig\": 64 bytes "
-				"in base64}");
-		for (size_t k = 0; k < i; k++)
-			if (!strcmp(ret->sig[k].key, ret->sig[i].key))
-				return malformed(e, "duplicate signature of one key");
-		ret->nsig++;
-	}
+	if (n != id + 1 + BWL_BASE64_LEN(BWL_SIGNATURE) || s[id] != ' ')
+		return envelope_malformed(e, "a signature must be 64 hex digits, a space, and 64 "
+					     "bytes in base64");
+	memcpy(one.key, s, id);
+	if (!bwl_hex_decode(one.key, raw, sizeof(raw)) ||
+	    bwl_base64_decode(s + id + 1, n - id - 1, one.sig, sizeof(one.sig)) != sizeof(one.sig))
+		return envelope_malformed(e, "a signature must be 64 hex digits, a space, and 64 "
+					     "bytes in base64");
+	for (size_t i = 0; i < ret->nsig; i++)
+		if (!strcmp(ret->sig[i].key, one.key))
+			return envelope_malformed(e, "duplicate signature of one key");
+	if (ret->nsig == BWL_SIGNED_MOST_SIGNATURES)
+		return envelope_malformed(e, "it has more than 32 signatures");
+	ret->sig = bwl_must(reallocarray(ret->sig, ret->nsig + 1, sizeof(*ret->sig)));
+	ret->sig[ret->nsig++] = one;
 	return 0;
 }
 
-static int take(const json_t *o, struct bwl_envelope *ret, struct bwl_err *e)
+static bool take_number(struct rest *r, const char *key, uint64_t most, uint64_t *ret)
 {
-	const json_t *type = json_object_get(o, "payloadType");
+	char text[24], again[24];
 
-	if (!json_is_object(o) || json_object_size(o) != 3)
-		return malformed(
-			e, "must be JSON with the keys payloadType, payload and signatures, and no "
-			   "others");
-	if (!json_is_string(type) || json_string_length(type) != strlen(json_string_value(type)) ||
-	    !take_type(json_string_value(type), ret))
-		return malformed(e, "`payloadType` must be "
-				    "application/vnd.bwlimit.TYPE+json;fleet=NAME;audience=WHO");
-	return take_signatures(json_object_get(o, "signatures"), ret, e);
+	if (!take_word(r, key, text, sizeof(text)) || sscanf(text, "%" SCNu64, ret) != 1)
+		return false;
+	snprintf(again, sizeof(again), "%" PRIu64, *ret);
+	return !strcmp(text, again) && *ret <= most;
+}
+
+/* From `type: ` on, which is what is signed. */
+static int take_signed(struct rest r, struct bwl_envelope *ret, struct bwl_err *e)
+{
+	const char *from = r.at, *terms;
+	char type[32];
+	uint64_t n;
+
+	if (!take_word(&r, "type: ", type, sizeof(type)))
+		return envelope_malformed(e, "`type` must be its first line that is signed");
+	for (ret->type = 0;
+	     ret->type < _BWL_SIGNED_MAX && strcmp(type, bwl_signed_word(ret->type));)
+		ret->type++;
+	if (ret->type == _BWL_SIGNED_MAX)
+		return envelope_malformed(e, "its `type` is not known");
+	if (!take_word(&r, "fleet: ", ret->fleet, sizeof(ret->fleet)) ||
+	    !bwl_is_name(ret->fleet, strlen(ret->fleet)))
+		return envelope_malformed(e, "`fleet` must be a name, and follow `type`");
+	if (!take_word(&r, "audience: ", ret->audience, sizeof(ret->audience)) ||
+	    bwl_audience_check(ret->audience, NULL))
+		return envelope_malformed(e, "`audience` must be `all`, or tray:NAME and "
+					     "label:KEY=VALUE separated by commas, and follow "
+					     "`fleet`");
+	if (!take_number(&r, "serial: ", BWL_SERIAL_MOST, &ret->serial) || !ret->serial)
+		return envelope_malformed(e, "`serial` must be a number from 1, and follow "
+					     "`audience`");
+	if (!take_number(&r, "bytes: ", BWL_SIGNED_BYTES_MOST, &n))
+		return envelope_malformed(e, "`bytes` must be the length of what follows the blank "
+					     "line, and follow `serial`");
+	if (!line(&r, "terms: ", &terms, &ret->nterms))
+		return envelope_malformed(e,
+					  "`terms` must be JSON in one line, and follow `bytes`");
+	if (r.at == r.end || *r.at++ != '\n')
+		return envelope_malformed(e, "a blank line must follow `terms`");
+	/* One newline may follow: whoever prints a document ends the line. */
+	if ((size_t)(r.end - r.at) == n + 1 && r.at[n] == '\n')
+		r.end--;
+	if ((size_t)(r.end - r.at) != n)
+		return envelope_malformed(e, "what follows the blank line is not as long as "
+					     "`bytes` says");
+	ret->len = (size_t)(r.end - from);
+	ret->terms_at = (size_t)(terms - from);
+	ret->text_at = (size_t)(r.at - from);
+	ret->payload = bwl_must(malloc(ret->len + 1));
+	memcpy(ret->payload, from, ret->len);
+	ret->payload[ret->len] = '\0';
+	return 0;
+}
+
+static int parse_lines(const char *bytes, size_t len, struct bwl_envelope *ret, struct bwl_err *e)
+{
+	struct rest r = { bytes + strlen(FIRST), bytes + len };
+	const char *s;
+	size_t n;
+	int err = 0;
+
+	*ret = (struct bwl_envelope){ .form = BWL_FORM_LINES };
+	while (!err && line(&r, SIGNATURE, &s, &n))
+		err = take_signature(s, n, ret, e);
+	if (!err)
+		err = take_signed(r, ret, e);
+	if (err)
+		bwl_envelope_free(ret);
+	return err;
 }
 
 int bwl_envelope_parse(const char *bytes, size_t len, struct bwl_envelope *ret, struct bwl_err *e)
 {
-	size_t npayload = 0, before;
-	const char *payload;
-	BWL_AUTO_FREE char *rest = NULL;
-	json_t *o, *empty;
-	int r;
-
 	*ret = (struct bwl_envelope){ 0 };
 	if (len > BWL_SIGNED_BYTES_MOST)
-		return malformed(e, "it is larger than 64 MiB");
-	payload = find_payload(bytes, len, &npayload);
-	before = payload ? (size_t)(payload - bytes) : len;
-	rest = bwl_must(malloc(len - npayload + 1));
-	memcpy(rest, bytes, before);
-	memcpy(rest + before, bytes + before + npayload, len - before - npayload);
-	o = json_loadb(rest, len - npayload, JSON_REJECT_DUPLICATES, NULL);
-	r = o ? take(o, ret, e) : malformed(e, "it is not JSON");
-	/* Checks that what was found was this key's string. */
-	empty = json_object_get(o, "payload");
-	if (!r && (!payload || !json_is_string(empty) || json_string_length(empty) ||
-		   !take_payload(payload, npayload, ret)))
-		r = malformed(e, "`payload` must be base64");
-	json_decref(o);
-	if (r)
-		bwl_envelope_free(ret);
-	return r;
+		return envelope_malformed(e, "it is larger than 64 MiB");
+	if (len > strlen(FIRST) && !memcmp(bytes, FIRST, strlen(FIRST)))
+		return parse_lines(bytes, len, ret, e);
+	return envelope_dsse_parse(bytes, len, ret, e);
+}
+
+/* --- writing */
+
+/* Numbers differ: they need not be secret. */
+static uint64_t new_serial(void)
+{
+	uint64_t n = 0;
+
+	while (!n)
+		if (RAND_bytes((unsigned char *)&n, sizeof(n)) != 1)
+			abort();
+		else
+			n &= BWL_SERIAL_MOST;
+	return n;
 }
 
 int bwl_envelope_new(enum bwl_signed_type type, const char *fleet, const char *audience,
-		     const char *payload, size_t len, struct bwl_envelope *ret, struct bwl_err *e)
+		     const json_t *body, struct bwl_envelope *ret, struct bwl_err *e)
 {
-	int r = bwl_audience_check(audience, e);
+	const json_t *text = json_object_get(body, "text");
+	size_t n = json_string_length(text);
+	BWL_AUTO_FREE char *line = NULL;
+	json_t *terms;
+	int r = bwl_audience_check(audience, e), head;
 
-	*ret = (struct bwl_envelope){ .type = type, .len = len };
+	*ret = (struct bwl_envelope){ .form = BWL_FORM_LINES, .type = type };
 	if (r)
 		return r;
 	if (!bwl_is_name(fleet, strlen(fleet)) || strlen(audience) >= sizeof(ret->audience))
@@ -271,57 +192,52 @@ int bwl_envelope_new(enum bwl_signed_type type, const char *fleet, const char *a
 			"begin with -; an audience may have at most 1023 bytes");
 	strcpy(ret->fleet, fleet);
 	strcpy(ret->audience, audience);
-	ret->payload = bwl_must(malloc(len + 1));
-	memcpy(ret->payload, payload, len);
-	ret->payload[len] = '\0';
+	ret->serial = new_serial();
+	terms = bwl_must(json_copy((json_t *)(uintptr_t)body));
+	if (text)
+		json_object_del(terms, "text");
+	line = bwl_must(json_dumps(terms, JSON_COMPACT));
+	json_decref(terms);
+	ret->nterms = strlen(line);
+	ret->payload = bwl_must(malloc(strlen(audience) + ret->nterms + n + 256));
+	head = sprintf((char *)ret->payload,
+		       "type: %s\nfleet: %s\naudience: %s\nserial: %" PRIu64
+		       "\nbytes: %zu\nterms: ",
+		       bwl_signed_word(type), fleet, audience, ret->serial, n);
+	ret->terms_at = (size_t)head;
+	ret->text_at = ret->terms_at + (size_t)sprintf((char *)ret->payload + head, "%s\n\n", line);
+	memcpy(ret->payload + ret->text_at, n ? json_string_value(text) : "", n);
+	ret->len = ret->text_at + n;
+	ret->payload[ret->len] = '\0';
 	return 0;
 }
 
-void bwl_envelope_free(struct bwl_envelope *v)
+char *bwl_envelope_text(const struct bwl_envelope *v, size_t *ret_len)
 {
-	free(v->payload);
-	free(v->sig);
-	*v = (struct bwl_envelope){ 0 };
-}
+	const size_t each = sizeof(SIGNATURE) + BWL_KEY_ID + BWL_BASE64_LEN(BWL_SIGNATURE) + 2;
+	char *text = bwl_must(malloc(sizeof(FIRST) + v->nsig * each + v->len + 1)), *at = text;
+	char sig[BWL_BASE64_LEN(BWL_SIGNATURE) + 1];
 
-static char *type_text(const struct bwl_envelope *v, char buf[static TYPE_MOST])
-{
-	snprintf(buf, TYPE_MOST, BEFORE "%s" FLEET "%s" AUDIENCE "%s", word[v->type], v->fleet,
-		 v->audience);
-	return buf;
-}
-
-char *bwl_envelope_text(const struct bwl_envelope *v)
-{
-	BWL_AUTO_FREE char *payload = bwl_must(malloc(BWL_BASE64_LEN(v->len) + 1));
-	char type[TYPE_MOST], sig[BWL_BASE64_LEN(BWL_SIGNATURE) + 1], *text;
-	json_t *o = json_object(), *a = json_array();
-
-	json_object_set_new(o, "payloadType", json_string(type_text(v, type)));
-	json_object_set_new(o, "payload",
-			    json_string(bwl_base64_encode(v->payload, v->len, payload)));
+	at = stpcpy(at, FIRST);
 	for (size_t i = 0; i < v->nsig; i++)
-		json_array_append_new(a, json_pack("{s:s, s:s}", "keyid", v->sig[i].key, "sig",
-						   bwl_base64_encode(v->sig[i].sig, BWL_SIGNATURE,
-								     sig)));
-	json_object_set_new(o, "signatures", a);
-	text = bwl_must(json_dumps(o, JSON_COMPACT));
-	json_decref(o);
+		at += sprintf(at, SIGNATURE "%s %s\n", v->sig[i].key,
+			      bwl_base64_encode(v->sig[i].sig, BWL_SIGNATURE, sig));
+	memcpy(at, v->payload, v->len + 1);
+	*ret_len = (size_t)(at - text) + v->len;
 	return text;
 }
 
 uint8_t *bwl_envelope_signed(const struct bwl_envelope *v, size_t *ret_len)
 {
-	char type[TYPE_MOST], head[TYPE_MOST + 64];
+	const size_t n = strlen(FIRST);
 	uint8_t *at;
-	int n;
 
-	type_text(v, type);
-	n = snprintf(head, sizeof(head), "DSSEv1 %zu %s %zu ", strlen(type), type, v->len);
-	at = bwl_must(malloc((size_t)n + v->len));
-	memcpy(at, head, (size_t)n);
+	if (v->form == BWL_FORM_DSSE)
+		return envelope_dsse_signed(v, ret_len);
+	at = bwl_must(malloc(n + v->len));
+	memcpy(at, FIRST, n);
 	memcpy(at + n, v->payload, v->len);
-	*ret_len = (size_t)n + v->len;
+	*ret_len = n + v->len;
 	return at;
 }
 
@@ -329,9 +245,16 @@ int bwl_envelope_sign(struct bwl_envelope *v, const struct bwl_key *k, struct bw
 {
 	struct bwl_signature s = { 0 };
 	size_t len, i = 0;
-	uint8_t *at = bwl_envelope_signed(v, &len);
-	int r = bwl_key_sign(k, at, len, s.sig, e);
+	uint8_t *at;
+	int r;
 
+	if (v->form == BWL_FORM_DSSE) {
+		bwl_fail(e, EINVAL,
+			 "it has the form of bwlimit 0.3.0, which is not written any more");
+		return bwl_hint(e, "sign its content again: bwlimit-ctl policy sign FILE");
+	}
+	at = bwl_envelope_signed(v, &len);
+	r = bwl_key_sign(k, at, len, s.sig, e);
 	free(at);
 	if (r)
 		return r;

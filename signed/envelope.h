@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The envelope: DSSE as JSON, parsed and built. For the payload see payload.h. */
+/*
+ * The bytes of a document: signatures, the lines that say what it is, its terms, and a policy's
+ * text. For terms and text see payload.h.
+ */
 #ifndef BWL_SIGNED_ENVELOPE_H
 #define BWL_SIGNED_ENVELOPE_H
 
@@ -12,25 +15,37 @@ struct bwl_signature {
 	uint8_t sig[BWL_SIGNATURE];
 };
 
+enum bwl_form {
+	BWL_FORM_DSSE = 1, /* of bwlimit 0.3.0: read, and never written */
+	BWL_FORM_LINES,
+};
+#define BWL_SERIAL_MOST ((uint64_t)INT64_MAX)
+
 struct bwl_envelope {
+	enum bwl_form form;
 	enum bwl_signed_type type;
 	char fleet[BWL_NAME_LEN], audience[BWL_SIGNED_AUDIENCE];
-	uint8_t *payload; /* followed by a NUL */
-	size_t len;
+	uint64_t serial; /* random, from 1: no two documents have the same; DSSE: 0 */
+	/*
+	 * What the digest is of, followed by a NUL. Lines: from `type: ` to the end, with the terms
+	 * and the text in it. DSSE: the terms, with the text as a key of theirs.
+	 */
+	uint8_t *payload;
+	size_t len, terms_at, nterms, text_at;
 	struct bwl_signature *sig;
 	size_t nsig;
 };
-/* Strict: no duplicate or unknown key, canonical base64, no duplicate key id. */
+/* Strict: one spelling, one order, canonical base64, no duplicate key id. */
 int bwl_envelope_parse(const char *bytes, size_t len, struct bwl_envelope *ret, struct bwl_err *e);
-/* An unsigned envelope; the payload is copied. */
+/* An unsigned one, with a serial of its own. body: the terms, and a policy's text as `text`. */
 int bwl_envelope_new(enum bwl_signed_type type, const char *fleet, const char *audience,
-		     const char *payload, size_t len, struct bwl_envelope *ret, struct bwl_err *e);
+		     const json_t *body, struct bwl_envelope *ret, struct bwl_err *e);
 void bwl_envelope_free(struct bwl_envelope *v);
-/* As JSON, one line; the caller frees it. */
-char *bwl_envelope_text(const struct bwl_envelope *v);
-/* Adds the signature of a key, or replaces its earlier one. */
+/* The bytes, not of DSSE, followed by a NUL; the caller frees them. */
+char *bwl_envelope_text(const struct bwl_envelope *v, size_t *ret_len);
+/* Adds the signature of a key, or replaces its earlier one. -EINVAL: DSSE. */
 int bwl_envelope_sign(struct bwl_envelope *v, const struct bwl_key *k, struct bwl_err *e);
-/* What is signed (DSSE's pre-authentication encoding); the caller frees it. */
+/* What is signed; the caller frees it. */
 uint8_t *bwl_envelope_signed(const struct bwl_envelope *v, size_t *ret_len);
 
 /* "all", or a list of "tray:NAME" and "label:KEY=VALUE", separated by commas, each once. */

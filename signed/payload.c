@@ -5,8 +5,8 @@
 #include <bwl/units.h>
 #include "audit/signed_note.h"
 #include "signed/closing.h"
+#include "signed/envelope.h"
 #include "signed/payload.h"
-#include "signed/payload_json.h"
 #include "signed/text.h"
 
 enum kind {
@@ -20,6 +20,7 @@ enum kind {
 	PERCENT,
 	SPAN,
 	MOMENT,
+	MOMENT_MS, /* or in whole seconds */
 	YES,
 	MAP,
 	CLOSINGS,
@@ -37,6 +38,7 @@ static const char *const domain[] = {
 	[PERCENT] = "must be a whole number from 1 to 100",
 	[SPAN] = "must be a time such as 15m, from 1s to 366d",
 	[MOMENT] = "must be a time such as 2027-01-31T18:00:00Z",
+	[MOMENT_MS] = "must be a time such as 2027-01-31T18:00:00Z or 2027-01-31T18:00:00.123Z",
 	[YES] = "must be true, or left out",
 	[MAP] = "must be a mapping",
 	[CLOSINGS] = "must be a list of documents that close, as a controller makes it",
@@ -54,7 +56,7 @@ struct key {
 static const struct key keys[] = { { -1, "name", NAME, true },
 				   { -1, "epoch", NUMBER, true },
 				   { -1, "version", NUMBER, true },
-				   { -1, "issued_at", MOMENT, true },
+				   { -1, "issued_at", MOMENT_MS, true },
 				   { -1, "not_after", MOMENT, true },
 #define X(t, n, k, m) { BWL_SIGNED_##t, n, k, m },
 				   BWL_PAYLOAD_KEYS(X)
@@ -96,6 +98,7 @@ static bool is_log_key(const char *s)
 
 static bool fits_word(enum kind kind, const char *s)
 {
+	unsigned ms;
 	int64_t at;
 
 	switch (kind) {
@@ -113,6 +116,8 @@ static bool fits_word(enum kind kind, const char *s)
 		return is_span(s);
 	case MOMENT:
 		return bwl_moment_parse(s, &at);
+	case MOMENT_MS:
+		return bwl_moment_ms_parse(s, &at, &ms);
 	case LOG_KEY:
 		return is_log_key(s);
 	default:
@@ -235,29 +240,62 @@ static int take(enum bwl_signed_type type, json_t *o, struct bwl_signed_terms *r
 	strcpy(ret->name, bwl_payload_text(o, "name"));
 	ret->epoch = bwl_payload_number(o, "epoch");
 	ret->version = bwl_payload_number(o, "version");
-	bwl_moment_parse(bwl_payload_text(o, "issued_at"), &ret->issued_s);
+	bwl_moment_ms_parse(bwl_payload_text(o, "issued_at"), &ret->issued_s, &ret->issued_ms);
 	bwl_moment_parse(bwl_payload_text(o, "not_after"), &ret->not_after_s);
 	return check(type, ret, o, e);
 }
 
-int bwl_payload_parse(enum bwl_signed_type type, const char *bytes, size_t len,
-		      struct bwl_signed_terms *ret, json_t **ret_body, struct bwl_err *e)
+/* The terms' line, with a policy's text, which has bytes of its own. */
+static int body_of(const struct bwl_envelope *v, json_t **ret, struct bwl_err *e)
 {
-	json_t *o = bwl_payload_json(bytes, len);
-	int r;
+	const char *text = (const char *)v->payload + v->text_at;
+	size_t n = v->len - v->text_at;
+	json_t *o, *string;
 
-	*ret = (struct bwl_signed_terms){ 0 };
-	*ret_body = NULL;
-	if (!json_is_object(o)) {
-		json_decref(o);
-		return malformed(e, type, "payload", "must be a JSON object");
+	if (v->form == BWL_FORM_DSSE) {
+		*ret = json_loadb((const char *)v->payload, v->len, JSON_REJECT_DUPLICATES, NULL);
+		return 0;
 	}
-	r = take(type, o, ret, e);
+	o = json_loadb((const char *)v->payload + v->terms_at, v->nterms, JSON_REJECT_DUPLICATES,
+		       NULL);
+	*ret = o;
+	if (!json_is_object(o))
+		return 0;
+	if (json_object_get(o, "text"))
+		return malformed(e, v->type, "text", "must follow the blank line");
+	if (v->type != BWL_SIGNED_POLICY)
+		return n ? malformed(e, v->type, "bytes", "must be 0: only a policy has a text")
+			 : 0;
+	string = n && !memchr(text, '\0', n) ? json_stringn(text, n) : NULL;
+	if (!string)
+		return malformed(e, v->type, "text", "must be UTF-8, not empty, without NUL");
+	json_object_set_new(o, "text", string);
+	return 0;
+}
+
+int bwl_payload_parse(const struct bwl_envelope *v, struct bwl_signed_terms *ret, json_t **ret_body,
+		      struct bwl_err *e)
+{
+	json_t *o = NULL;
+	int r = body_of(v, &o, e);
+
+	*ret_body = NULL;
+	if (!r)
+		r = bwl_payload_check(v->type, o, ret, e);
 	if (r)
 		json_decref(o);
 	else
 		*ret_body = o;
 	return r;
+}
+
+int bwl_payload_check(enum bwl_signed_type type, const json_t *body, struct bwl_signed_terms *ret,
+		      struct bwl_err *e)
+{
+	*ret = (struct bwl_signed_terms){ 0 };
+	if (!json_is_object(body))
+		return malformed(e, type, "payload", "must be a JSON object");
+	return take(type, (json_t *)(uintptr_t)body, ret, e);
 }
 
 const char *bwl_payload_text(const json_t *body, const char *key)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The content of a payload: one JSON object, whose keys depend on its type. Unknown keys are
+ * The content of a document: one JSON object, whose keys depend on its type, and for a policy its
+ * text. Unknown keys are
  * refused, because a key that a reader does not understand might narrow the document. docs/fleet.md
  * has the list for people.
  */
@@ -57,9 +58,13 @@
 #define BWL_OFFLINE_FOR_NS (900 * 1000000000ULL) /* if a document does not set it */
 #define BWL_PAYLOAD_LIST_MOST 4096
 
-/* The caller drops *ret_body. bytes[len] is NUL. */
-int bwl_payload_parse(enum bwl_signed_type type, const char *bytes, size_t len,
-		      struct bwl_signed_terms *ret, json_t **ret_body, struct bwl_err *e);
+struct bwl_envelope;
+/* The caller drops *ret_body: the terms, and a policy's text as `text`. */
+int bwl_payload_parse(const struct bwl_envelope *v, struct bwl_signed_terms *ret, json_t **ret_body,
+		      struct bwl_err *e);
+/* Is this what a document of the type may contain? body as bwl_envelope_new() takes it. */
+int bwl_payload_check(enum bwl_signed_type type, const json_t *body, struct bwl_signed_terms *ret,
+		      struct bwl_err *e);
 
 /* From a parsed body: NULL, 0, false, … if the key is absent. */
 const char *bwl_payload_text(const json_t *body, const char *key);

@@ -208,7 +208,7 @@ static int enough(const struct bwl_root *r, const struct bwl_envelope *v, const 
 static int parse(const struct bwl_envelope *v, struct bwl_root *r, struct bwl_err *e)
 {
 	json_t *body;
-	int err = bwl_payload_parse(v->type, (const char *)v->payload, v->len, &r->terms, &body, e);
+	int err = bwl_payload_parse(v, &r->terms, &body, e);
 
 	if (err)
 		return err;

@@ -165,7 +165,7 @@ static int policy_of(const struct docs_one *o, struct bwl_policy **ret, struct b
 static bool is_of(const struct docs *s, const struct bwl_memory_item *it,
 		  const struct bwl_signed *grant, const struct docs_one *policy)
 {
-	return grant->terms.issued_s >= policy->d.terms.issued_s &&
+	return bwl_signed_order(&grant->terms, &policy->d.terms) >= 0 &&
 	       it->seq > bwl_memory_held_seq(s->m, policy->d.digest);
 }
 

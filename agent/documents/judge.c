@@ -124,11 +124,10 @@ static int is_newer(const struct docs *s, const struct docs_verdict *v, struct b
 	held = bwl_memory_held(s->m, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct docs_one *o = docs_find(s, held[i].b);
+		int order = o ? bwl_signed_order(&v->d.terms, &o->d.terms) : 1;
 
-		if (!o || v->d.terms.epoch > o->d.terms.epoch ||
-		    v->d.terms.issued_s > o->d.terms.issued_s ||
-		    (v->d.terms.issued_s == o->d.terms.issued_s &&
-		     !strcmp(v->d.terms.name, o->d.terms.name)))
+		if (!o || v->d.terms.epoch > o->d.terms.epoch || order > 0 ||
+		    (!order && !strcmp(v->d.terms.name, o->d.terms.name)))
 			continue;
 		bwl_fail(e, ESTALE,
 			 "the policy %s was signed before the policy %s, which is in force: sign "
@@ -194,7 +193,7 @@ static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_
 			 v->d.terms.name);
 		return refuse(e, ENOENT, "signed-bounds");
 	}
-	if (v->d.terms.issued_s < policy->d.terms.issued_s) {
+	if (bwl_signed_order(&v->d.terms, &policy->d.terms) < 0) {
 		bwl_fail(e, ESTALE,
 			 "the grant %s was signed before the policy %s, which is in force: sign a "
 			 "new one",
@@ -207,7 +206,7 @@ static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_
 	for (size_t i = 0; !r && i < n; i++) {
 		const struct docs_one *other = docs_find(s, held[i].b);
 
-		if (other && other != policy && v->d.terms.issued_s >= other->d.terms.issued_s)
+		if (other && other != policy && bwl_signed_order(&v->d.terms, &other->d.terms) >= 0)
 			r = grant_on(s, other, v, e);
 		if (r == -ENOENT) /* that policy lacks the peer */
 			r = 0;

@@ -150,23 +150,25 @@ static char *revocation(unsigned number, const char *fleet)
 	BWL_AUTO(bwl_key_free) struct bwl_key *k = NULL;
 	struct bwl_envelope v;
 	struct bwl_err e = { 0 };
-	char payload[400], from[32], to[32], *text;
-	int n;
+	char name[32], peer[32], from[32], to[32], *text;
+	json_t *body;
+	size_t len;
 
 	moment(time(NULL), from);
 	moment(time(NULL) + 86400, to);
-	n = snprintf(
-		payload, sizeof(payload),
-		"{\"name\": \"bench-%u\", \"epoch\": 1, \"version\": %lld, \"issued_at\": \"%s\", "
-		"\"not_after\": \"%s\", \"peers\": [\"" PEER "\"], \"reason\": \"bench\"}",
-		number, (long long)time(NULL), from, to, number);
+	snprintf(name, sizeof(name), "bench-%u", number);
+	snprintf(peer, sizeof(peer), PEER, number);
+	body = json_pack("{s:s, s:i, s:I, s:s, s:s, s:[s], s:s}", "name", name, "epoch", 1,
+			 "version", (json_int_t)time(NULL), "issued_at", from, "not_after", to,
+			 "peers", peer, "reason", "bench");
 	if (bwl_key_read(signer, &k, &e) ||
-	    bwl_envelope_new(BWL_SIGNED_REVOCATION, fleet, "all", payload, (size_t)n, &v, &e) ||
+	    bwl_envelope_new(BWL_SIGNED_REVOCATION, fleet, "all", body, &v, &e) ||
 	    bwl_envelope_sign(&v, k, &e)) {
 		bwl_err_print(&e, "bench-fleet", false);
 		exit(1);
 	}
-	text = bwl_envelope_text(&v);
+	json_decref(body);
+	text = bwl_envelope_text(&v, &len);
 	bwl_envelope_free(&v);
 	return text;
 }

@@ -80,12 +80,11 @@ static int make(struct fleet_order *o, enum bwl_signed_type type, const char *na
 	struct bwl_err *e = &o->fleet.c->err;
 	char from[BWL_TIME_BUF], to[BWL_TIME_BUF];
 	BWL_AUTO(bwl_key_free) struct bwl_key *k = NULL;
-	BWL_AUTO_FREE char *payload = NULL;
 	struct bwl_signed_terms terms;
 	struct bwl_envelope v;
-	json_t *parsed = NULL;
 	uint64_t version;
-	int64_t now_s = time(NULL) > o->after_s ? time(NULL) : o->after_s + 1;
+	size_t len;
+	struct timespec now;
 	int r = bwl_key_read(o->key, &k, e);
 
 	if (!r)
@@ -95,20 +94,22 @@ static int make(struct fleet_order *o, enum bwl_signed_type type, const char *na
 	json_object_set_new(body, "name", json_string(name));
 	json_object_set_new(body, "epoch", bwl_json_u64(o->fleet.epoch));
 	json_object_set_new(body, "version", bwl_json_u64(version));
-	json_object_set_new(body, "issued_at", json_string(bwl_utc(now_s, -1, from)));
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (now.tv_sec <= o->after_s)
+		now = (struct timespec){ .tv_sec = o->after_s + 1 };
+	json_object_set_new(body, "issued_at",
+			    json_string(bwl_utc(now.tv_sec, (int)(now.tv_nsec / 1000000), from)));
 	json_object_set_new(body, "not_after",
-			    json_string(bwl_utc(now_s + (int64_t)(o->life_ns / SECOND), -1, to)));
-	payload = bwl_must(json_dumps(body, JSON_COMPACT));
-	r = bwl_payload_parse(type, payload, strlen(payload), &terms, &parsed, e);
-	json_decref(parsed);
+			    json_string(
+				    bwl_utc(now.tv_sec + (int64_t)(o->life_ns / SECOND), -1, to)));
+	r = bwl_payload_check(type, body, &terms, e);
 	if (!r)
-		r = bwl_envelope_new(type, o->fleet.name, audience, payload, strlen(payload), &v,
-				     e);
+		r = bwl_envelope_new(type, o->fleet.name, audience, body, &v, e);
 	if (r)
 		return r;
 	r = bwl_envelope_sign(&v, k, e);
 	if (!r)
-		*ret = bwl_envelope_text(&v);
+		*ret = bwl_envelope_text(&v, &len);
 	bwl_envelope_free(&v);
 	return r;
 }

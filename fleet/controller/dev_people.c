@@ -55,22 +55,22 @@ static int sign(const struct dev *d, struct bwl_key *const key[KEYS], enum bwl_s
 		const char *audience, json_t *body, const char *folder, const char *file,
 		struct bwl_err *e)
 {
-	BWL_AUTO_FREE char *payload = bwl_must(json_dumps(body, JSON_COMPACT));
 	BWL_AUTO_FREE char *text = NULL;
 	char path[DEV_PATH];
 	struct bwl_bytes part;
 	struct bwl_envelope v;
+	size_t len;
 	int r;
 
+	r = bwl_envelope_new(type, FLEET, audience, body, &v, e);
 	json_decref(body);
-	r = bwl_envelope_new(type, FLEET, audience, payload, strlen(payload), &v, e);
 	if (r)
 		return r;
 	r = bwl_envelope_sign(&v, key[ALICE], e);
 	r = r ? r : bwl_envelope_sign(&v, key[BOB], e);
-	text = bwl_envelope_text(&v);
+	text = bwl_envelope_text(&v, &len);
 	bwl_envelope_free(&v);
-	part = (struct bwl_bytes){ text, strlen(text) };
+	part = (struct bwl_bytes){ text, len };
 	dev_path(d, path, folder, "");
 	return r ? r : bwl_bytes_replace(path, file, &part, 1, e);
 }

@@ -21,7 +21,7 @@ static int sign(struct lead *l, const struct lead_document *d, char **ret, struc
 	char issued[BWL_TIME_BUF], until[BWL_TIME_BUF];
 	json_t *o = d->more ? d->more : json_object();
 	struct bwl_envelope v;
-	char *text;
+	size_t len;
 	int r;
 
 	json_object_set_new(o, "name", json_string(d->name));
@@ -29,15 +29,12 @@ static int sign(struct lead *l, const struct lead_document *d, char **ret, struc
 	json_object_set_new(o, "version", bwl_json_u64(d->version));
 	json_object_set_new(o, "issued_at", json_string(bwl_utc(d->now_s, -1, issued)));
 	json_object_set_new(o, "not_after", json_string(bwl_utc(d->not_after_s, -1, until)));
-	text = bwl_must(json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS));
+	r = bwl_envelope_new(d->type, bwl_root_fleet(l->v->root), d->audience, o, &v, e);
 	json_decref(o);
-	r = bwl_envelope_new(d->type, bwl_root_fleet(l->v->root), d->audience, text, strlen(text),
-			     &v, e);
-	free(text);
 	if (r)
 		return r;
 	r = bwl_envelope_sign(&v, l->online, e);
-	*ret = r ? NULL : bwl_envelope_text(&v);
+	*ret = r ? NULL : bwl_envelope_text(&v, &len);
 	bwl_envelope_free(&v);
 	return r;
 }

@@ -23,15 +23,21 @@ static char *root, *enrolment;
 
 static char *sign(enum bwl_signed_type type, const char *payload, size_t len, unsigned who)
 {
+	json_t *body = json_loadb(payload, len, 0, NULL);
 	struct bwl_envelope v;
 	struct bwl_err e;
 	char *text;
 
-	must(!bwl_envelope_new(type, "f", "all", payload, len, &v, &e), "an envelope");
+	if (!json_is_object(body)) {
+		json_decref(body);
+		return NULL;
+	}
+	must(!bwl_envelope_new(type, "f", "all", body, &v, &e), "an envelope");
+	json_decref(body);
 	for (unsigned i = 0; i < NKEYS; i++)
 		if (who & 1U << i)
 			must(!bwl_envelope_sign(&v, key[i], &e), "a signature");
-	text = bwl_envelope_text(&v);
+	text = bwl_envelope_text(&v, &len);
 	bwl_envelope_free(&v);
 	return text;
 }
@@ -97,6 +103,8 @@ static void one(struct docs *s, const struct docs_clock *c, const char *line, si
 	if (len < 3 || line[0] < '1' || line[0] >= '0' + _BWL_SIGNED_MAX)
 		return;
 	text = sign((enum bwl_signed_type)(line[0] - '0'), line + 2, len - 2, line[1] & 7);
+	if (!text)
+		return;
 	if (!docs_judge(s, text, strlen(text), c, &v, &e)) {
 		must(v.known || v.d.people, "somebody signed it");
 		must(!v.widens || v.d.enough, "what widens has enough");

@@ -44,7 +44,8 @@ leader() { # the last one that said it leads
 other() { [[ $1 == one ]] && echo two || echo one; }
 leads() { [[ $(leader) == "$1" ]]; }
 at() { etcdctl_as root get --print-value-only "$PREFIX/$1"; }
-payload() { at "all/doc/$1" | jq -r .payload | base64 -d; }
+terms() { at "all/doc/$1" | doc_terms; }
+digest() { doc_digest <(at "all/doc/$1"); }
 from() { # who, line, pattern: said since
 	tail -n "+$(($2 + 1))" "$ETCD_DIR/$1" | grep_all -E -- "$3"
 }

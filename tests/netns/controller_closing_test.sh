@@ -20,7 +20,7 @@ again() { # killed: it hands over nothing
 }
 named() { # which names the time in the store has; jq -e says nothing of no time at all
 	local said
-	said=$(at all/doc/timestamp/time | jq -r .payload | base64 -d) && [[ $said ]] &&
+	said=$(at all/doc/timestamp/time | doc_terms) && [[ $said ]] &&
 		jq -e --argjson w "$1" '[.closing[].name] | sort == $w' <<<"$said" >/dev/null
 }
 copies() { [[ $(etcdctl_as root get --prefix --keys-only "$PREFIX/controller/closing/" | grep -c .) -eq $1 ]]; }
@@ -87,7 +87,7 @@ check "a later one of its name that closes something else is told" await 30 grep
 soon() { long || again; }
 soon
 check "both are named" await 90 named '["rack", "stolen", "tray-9", "two", "two"]'
-again_there() { etcdctl_as root get --prefix --print-value-only "$PREFIX/all/doc/revocation/two." | grep_all -F -- "$(jq -r .payload "$LAB_TMP/two")"; }
+again_there() { etcdctl_as root get --prefix --print-value-only "$PREFIX/all/doc/revocation/two." | grep_all -F -- "$(doc_terms <"$LAB_TMP/two")"; }
 check "and the first is given to the trays again, beside it" await 30 again_there
 
 note "Two of one name that no tray had both of"
@@ -100,12 +100,12 @@ twin a=1 2 log
 twin b=1 1 web
 check "control: the controllers keep a copy of both" await 30 copies 9
 enrol tray-6 1 '["a=1", "b=1"]'
-gets() { etcdctl_as root get --prefix --print-value-only "$PREFIX/node/tray-6/in/doc/revocation/twin" | grep_all -F -- "$(jq -r .payload "$LAB_TMP/twin-$1")"; }
+gets() { etcdctl_as root get --prefix --print-value-only "$PREFIX/node/tray-6/in/doc/revocation/twin" | grep_all -F -- "$(doc_terms <"$LAB_TMP/twin-$1")"; }
 check "one that gets both labels is given the one" await 30 gets a=1
 check "and the other, which is older" await 30 gets b=1
 
 note "More than there is room for"
-many=$(printf 'tray:%031d,' {1..25}) before=$(at all/doc/timestamp/time | jq -r .payload)
+many=$(printf 'tray:%031d,' {1..25}) before=$(at all/doc/timestamp/time | doc_terms)
 for i in {1..40}; do
 	AUDIENCE=${many%,} given revocation "flood-$i" 1 "{\"peers\": [\"f-$i\"], \"reason\": \"drill\"}" "$FLEET/bob.pem"
 done
@@ -113,11 +113,11 @@ soon
 check "one person's many later ones are told: an alarm, with whose are left out" \
 	await 90 grep -qE '"alarm".*timestamp/time.*[0-9]+ of bob; a tray' "$LAB_TMP/control"
 names_them() { # what alice said, and of bob's as much as there is room for
-	at all/doc/timestamp/time | jq -r .payload | base64 -d | jq -e '[.closing[].name] | contains(["rack", "stolen", "twin", "two"]) and
+	at all/doc/timestamp/time | doc_terms | jq -e '[.closing[].name] | contains(["rack", "stolen", "twin", "two"]) and
 		(map(select(startswith("flood-"))) | length > 10 and length < 40)' >/dev/null
 }
 check "and leave nobody else's out" await 90 names_them
-check "control: that is another time" eval '[[ $before != $(at all/doc/timestamp/time | jq -r .payload) ]]'
+check "control: that is another time" eval '[[ $before != $(at all/doc/timestamp/time | doc_terms) ]]'
 etcdctl_as root del --prefix "$PREFIX/all/doc/revocation/flood-" >/dev/null
 
 note "The next root"

@@ -27,7 +27,7 @@ check "it says the time, signed" eval 'await 5 eval "[[ \$(at all/doc/timestamp/
 check "control: a tray's certificate writes its status" eval 'etcdctl_as tray-1 put "$PREFIX/node/tray-1/out/status" "{}" >/dev/null'
 refute "but nothing of the controllers'" etcdctl_as tray-1 put "$PREFIX/controller/leader/1" x 2>/dev/null
 refute "and reads nothing of it" etcdctl_as tray-1 get --prefix "$PREFIX/controller/" 2>/dev/null
-led_by() { [[ $(at all/doc/lease/base | jq -r '.signatures[].keyid') == "$(id "online-$1")" ]]; } # who has signed the lease
+led_by() { [[ $(at all/doc/lease/base | sed -n 's/^signature: \([0-9a-f]*\) .*/\1/p') == "$(id "online-$1")" ]]; } # who has signed the lease
 policy 1 10mbit good '}'
 check "and signs the lease of a policy" await 30 led_by one
 
@@ -57,16 +57,19 @@ line=$(lines one)
 since=$(etcd_revision)
 kill -CONT "${ours[one]}"
 check "the first one sees that it leads no more" await 15 from one "$line" 'follows|fenced|leader'
-renewed() { [[ $(payload lease/base | jq -r .policy) != "$before" ]] && led_by two; }
-before=$(payload lease/base | jq -r .policy) # that of the policy before
+renewed() { [[ $(terms lease/base | jq -r .policy) != "$before" ]] && led_by two; }
+before=$(terms lease/base | jq -r .policy) # that of the policy before
 policy 2 5mbit good '}'
 check "control: what comes then has its lease" await 30 renewed
 check "the second one leads on" leads two
 # Who signed what was put since, up to that lease: times, leases; what people signed has other types.
-signers() { grep -h payloadType "$ETCD_DIR/watch" | jq -r 'select(.payloadType | test("timestamp|lease")) | .signatures[].keyid' | sort -u; }
+signers() {
+	awk '/^signature: / { who = who $2 "\n" }
+		/^type: / { if ($2 == "timestamp" || $2 == "lease") printf "%s", who; who = "" }' "$ETCD_DIR/watch" | sort -u
+}
 at all/doc/lease/base >"$ETCD_DIR/lease"
 etcd_watch root "$PREFIX/all/doc/" --rev $((since + 1))
-check "control: what was put since is read" await 30 grep -qxFf "$ETCD_DIR/lease" "$ETCD_DIR/watch"
+check "control: what was put since is read" await 30 grep -qxF -- "terms: $(doc_terms <"$ETCD_DIR/lease")" "$ETCD_DIR/watch"
 check "and it alone has signed since" is "$(signers)" "$(id online-two)"
 
 note "It dies"

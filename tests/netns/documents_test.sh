@@ -121,8 +121,8 @@ now_signed
 note "One revocation that is held back"
 naming() { # a signed time that names that document
 	local text
-	text=$(jq -r .payload "$FLEET/$1" | base64 -d)
-	jq -n --argjson d "$text" --arg h "$(jq -r .payload "$FLEET/$1" | base64 -d | sha256sum | cut -c1-64)" \
+	text=$(doc_terms <"$FLEET/$1" | jq -c '.issued_at |= sub("[.][0-9]+"; "")')
+	jq -n --argjson d "$text" --arg h "$(doc_digest "$FLEET/$1")" \
 		'{root: 1, closing: [{type: "revocation", name: $d.name, epoch: $d.epoch, version: $d.version, issued_at: $d.issued_at, sha256: $h, audience: "all"}]}' \
 		>"$FLEET/naming"
 	sign timestamp time controller <"$FLEET/naming" && give timestamp time

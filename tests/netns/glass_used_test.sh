@@ -52,15 +52,14 @@ revoked_as() { # name, the rest of the revocation
 	people_sign "$LAB_TMP/$1.json" "$FLEET/$1" alice --type revocation --name "$1" --number 1 --for 1d &&
 		"$LAB_HERE/give_document.py" "/run/bwlimit/${LAB_PINS##*/}.documents" "revocation/$1" "$FLEET/$1"
 }
-digest() { jq -r .payload "$1" | base64 -d | sha256sum | cut -c1-64; }
 sign "$LAB_TMP/wide.yaml" other alice,bob 50 --break-glass
 sign "$LAB_TMP/wide.yaml" digest alice,bob 51 --break-glass
 check "control: it is in force" eval 'break_glass "$LAB_TMP/digest" >/dev/null && rate_is d1 50000'
 # bwlimitd listens only after it says that it starts.
-check "a revocation of another document" lab_wait_for 30 revoked_as else "\"documents\": [\"$(digest "$LAB_TMP/other")\"]"
+check "a revocation of another document" lab_wait_for 30 revoked_as else "\"documents\": [\"$(doc_digest "$LAB_TMP/other")\"]"
 # The glass is judged before the answer (docs_mind_end), and one that is over ends then: "ends it" below shows it, without a wait.
 check "leaves it in force" rate_is d1 50000
-check "one of its digest" lab_wait_for 30 revoked_as it "\"documents\": [\"$(digest "$LAB_TMP/digest")\"]"
+check "one of its digest" lab_wait_for 30 revoked_as it "\"documents\": [\"$(doc_digest "$LAB_TMP/digest")\"]"
 check "ends it, by the answer" rate_is d1 5000
 check "and an alarm says so" lab_wait_for 5 said break-glass 'was revoked'
 sign "$LAB_TMP/wide.yaml" epoch alice,bob 52 --break-glass

@@ -10,7 +10,7 @@ ETCD_N=1 CONTROL_NET=net TRAYS=200 SOAK=3 SILENT=60
 played=$ETCD_DIR/trays
 SHOWN+=(crowd)
 
-salt() { etcdctl_as root get --print-value-only "$PREFIX/all/doc/rollout/base" | jq -r .payload | base64 -d | jq -r .salt; }
+salt() { etcdctl_as root get --print-value-only "$PREFIX/all/doc/rollout/base" | doc_terms | jq -r .salt; }
 # Each tray's place: "TRAY PLACE".
 places() { # salt
 	/usr/bin/python3 -c 'import hashlib, sys
@@ -56,10 +56,10 @@ all_have() { [[ $(current "$1") == "$TRAYS" ]]; } # version
 policy 1 8mbit first '}'
 check "a policy without stages is taken when it comes" await 30 all_have 1
 check "and has a lease, for as long as people allowed" eval 'await 5 eval "[[ \$(at all/doc/lease/base) ]]" &&
-	is "$(payload lease/base | jq -r .for)" 30s'
+	is "$(terms lease/base | jq -r .for)" 30s'
 mark
 policy 2 10mbit
-digest=$(payload policy/base | sha256sum)
+digest=$(digest policy/base)
 check "one with stages goes out to all" await 180 since_says rolled-out
 check "by 10, 25, 50 and 100 %" is "$(stages)" "10 25 50 100 "
 check "each tray took it in the stage that the salt and its name say" as_placed 2
@@ -77,7 +77,7 @@ check "people read that it went back, from which stage, and why" rollouts '.roll
 	(.why | test("tray-[0-9]+ drops")) and .from_digest != null'
 check "and who had it is the first stage, nobody else" as_placed 3 10
 check "all have what was before" await 30 all_have 2
-leased() { [[ $(payload lease/base.from | jq -r .policy) == "${digest%% *}" ]]; }
+leased() { [[ $(terms lease/base.from | jq -r .policy) == "$digest" ]]; }
 check "and the lease is of that" await 20 leased
 
 note "One that is sick in the second stage"

@@ -58,7 +58,7 @@ check "and says until when the tray holds what it has" grep -q 'ends at 20' "$LA
 begin=$(date +%s)
 control_up two
 sync_up
-newer() { etcdctl_as root get --print-value-only "$PREFIX/all/doc/timestamp/time" | jq -r .payload | base64 -d | jq -e --argjson b "$begin" '.version >= $b and .closing == []' >/dev/null; }
+newer() { etcdctl_as root get --print-value-only "$PREFIX/all/doc/timestamp/time" | doc_terms | jq -e --argjson b "$begin" '.version >= $b and .closing == []' >/dev/null; }
 check "no time names it" lab_wait_for 90 newer
 check "the tray takes that time" lab_wait_for 60 status ".fresh and .taken[\"timestamp/time\"].version >= $begin"
 refute "so what it would close is not closed" state d1 revoked

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two versions in one fleet, with a real etcd: a tray whose tools, bwlimitd and bwlimit-sync are those of 0.3.0, with today's
-# controller and desk; then the tray is upgraded in place, and controller and desk are those of 0.3.0. Each takes, signs
-# and reads what both know. What a tray does not know it refuses as a whole, and reports it.
+# A fleet of 0.3.0 with a real etcd is upgraded: the tray first, in place, beside a controller and a desk of 0.3.0, whose
+# documents it takes; then these. What was signed before holds on. What a tray does not know it refuses as a whole, and
+# reports it; that of 0.3.0 so the form in which today's tools sign.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-versions-$$ LAB_DESTS=2
@@ -34,21 +34,21 @@ closes() { # peer
 		lab_wait_for 10 state "$1" revoked
 }
 
-note "A tray of $OLD_VERSION, and today's controller and desk"
+note "A fleet of $OLD_VERSION"
 old
-DESK=$NEW_CTL
+DESK=$OLD/bwlimit-ctl CONTROL=$OLD/bwlimit-controller
 docs_begin || exit 1
 check "control: etcd is up, and a tray of $OLD_VERSION is attached" controller_lab_up
 docs_enrol
 enrolment_put
 sync_up
 control_up one --serve "$AT"
-check "a policy of today's desk is taken, and that is heard" policy_of_desk 9mbit
+check "a policy of the desk is taken, and that is heard" policy_of_desk 9mbit
 check "it is in force" lab_wait_for 20 rate d1 9000000
-check "today's controller's time is taken" lab_wait_for 90 status '.fresh'
+check "the controller's time is taken" lab_wait_for 90 status '.fresh'
 check "packets pass" lab_wait_for 30 lab_both 1
 check "its status is read" lab_wait_for 60 row status '.fresh and .policy_name == "base"'
-check "a revocation of today's desk closes" closes d2
+check "a revocation of the desk closes" closes d2
 check "and nothing else" lab_both 1
 check "the controller's time, which names what closes, is taken" lab_wait_for 60 status \
 	'.fresh and .missing == [] and .refused["timestamp/time"] == null'
@@ -70,12 +70,14 @@ check "what passed, passes" lab_both 1
 check "and what is closed is closed" state d2 revoked
 cp "$LAB_TMP/good" "$FLEET/enrolment"
 enrolment_put
+CTL=$NEW_CTL sign policy next alice,bob --audience tray:tray-7 < <(docs_text 3mbit 9mbit)
+refused "it refuses what today's tools sign" signed-malformed policy next
+check "and holds on what it had" rate d1 9000000
 
-note "The tray is upgraded in place, and controller and desk are those of $OLD_VERSION"
+note "The tray is upgraded first, in place"
 control_down
 docs_die
 new
-DESK=$OLD/bwlimit-ctl CONTROL=$OLD/bwlimit-controller
 check "control: today's programs are attached" eval 'in_dpu "$LOAD" attach --drill --host hpf0 --uplink p0 >"$LAB_TMP/attach" 2>&1 && docs_agent'
 sync_up
 check "what the tray took, holds" status '.policy.name == "base" and .closed == ["d2"] and .taken["enrolment/tray-7"].version == 2'
@@ -88,6 +90,25 @@ check "its controller's time is taken" lab_wait_for 90 status '.fresh and .refus
 check "packets pass" lab_wait_for 30 lab_both 1
 check "which reads the tray's signed status" lab_wait_for 90 row status '.status_signature == "signed" and .fresh and .policy_name == "base"'
 check "what is closed is closed" state d2 revoked
-check "a revocation of its desk closes" closes d1
+
+note "Then controller and desk"
+control_down
+"$OLD/bwlimit-ctl" policy sign "$FLEET/base.content" --key "$FLEET/alice.pem" --fleet hall-3 --audience tray:tray-7 --name half \
+	--number 900 --for 1h --out "$FLEET/half" >/dev/null
+refute "what one person signed with $OLD_VERSION nobody approves with today's" \
+	eval '"$NEW_CTL" policy sign "$FLEET/half" --key "$FLEET/bob.pem" >"$LAB_TMP/said" 2>&1'
+check "with what to do" says 'sign its content again'
+DESK=$NEW_CTL CONTROL=''
+: >"$LAB_TMP/control"
+control_up three --serve "$AT"
+check "control: today's controller leads" lab_wait_for 60 control_says '"leads"'
+check "what the tray took, holds" rate d1 8000000
+check "a policy of today's desk is taken, and that is heard" policy_of_desk 6mbit
+check "it is in force" lab_wait_for 20 rate d1 6000000
+check "today's controller's time is taken" lab_wait_for 90 status '.fresh and .missing == [] and .refused["timestamp/time"] == null'
+check "packets pass" lab_wait_for 30 lab_both 1
+check "the tray's signed status is read" lab_wait_for 90 row status '.status_signature == "signed" and .fresh and .policy_name == "base"'
+check "what is closed is closed" state d2 revoked
+check "a revocation of today's desk closes" closes d1
 control_down
 done_testing

@@ -134,7 +134,7 @@ etcdctl_as root del --prefix "$PREFIX/controller/" >/dev/null
 note "Revoking"
 revoke() { fleet revoke "$@" --key "$desk/alice.pem"; }
 check "a peer on all trays" ends 0 '3 of 3 trays have it' revoke --all log
-payload() { jq -r .payload "$ETCD_DIR/tray-$1"/*-revocation-* | tail -n 1 | base64 -d; }
+payload() { cat "$ETCD_DIR/tray-$1"/*-revocation-* | doc_terms | tail -n 1; }
 check "which is what was signed" eval '[[ $(payload 1 | jq -c .peers) == "[\"log\"]" ]]'
 check "every grant of one tray" ends 0 '1 of 1' revoke --tray tray-2
 check "which is what was signed" eval '[[ $(payload 2 | jq -c .all) == true ]]'
@@ -187,7 +187,7 @@ etcdctl_as root del "$PREFIX/pending/all/doc/enrolment/tray-1" >/dev/null
 for i in 1 2; do sync_start "$i" --agent "$ETCD_DIR/tray-$i.sock"; done # it tells the status when it begins, and else twice a minute
 for i in 1 2; do check "and signs its status" await 60 signature "$i" signed; done
 check "the peers of a zone, by the published policies" ends 0 '1 of 1' revoke --tray tray-1 --zone external
-check "which are those" eval '[[ $(jq -r .payload "$ETCD_DIR"/tray-1/*-revocation-* | while read -r p; do base64 -d <<<"$p" | jq -c .peers; done) == *"[\"log\",\"web\"]"* ]]'
+check "which are those" eval '[[ $(cat "$ETCD_DIR"/tray-1/*-revocation-* | doc_terms | jq -c .peers) == *"[\"log\",\"web\"]"* ]]'
 check "of a zone that no policy has: an error" ends 1 "no policy of these trays has a peer in zone 'nowhere'" revoke --all --zone nowhere --assume tray-3
 cp "$desk/p.yaml" "$desk/eve.yaml"
 sign "$desk/eve.yaml" eve --fleet hall --name eve --number 1 --audience all --for 30d
@@ -240,7 +240,7 @@ etcdctl_as root put "$status_key" <"$ETCD_DIR/was" >/dev/null
 check "one that is not signed is refused, too" ends 1 'its status: it is not signed' revoke --tray tray-1 --zone mesh
 etcdctl_as root get --print-value-only "$PREFIX/node/tray-1/in/doc/enrolment/tray-1" >"$ETCD_DIR/enrolment"
 etcdctl_as root del "$PREFIX/node/tray-1/in/doc/enrolment/tray-1" >/dev/null
-jq -c --arg d "$(jq -r .payload "$desk/older" | base64 -d | sha256sum | head -c 64)" '.policy.sha256 = $d' "$ETCD_DIR/was" |
+jq -c --arg d "$(doc_digest "$desk/older")" '.policy.sha256 = $d' "$ETCD_DIR/was" |
 	etcdctl_as root put "$status_key" >/dev/null
 check "and where its enrolment was taken away, what nobody signed" ends 1 'no signed status says so' revoke --tray tray-1 --zone mesh
 etcdctl_as root put "$PREFIX/node/tray-1/in/doc/enrolment/tray-1" <"$ETCD_DIR/enrolment" >/dev/null
@@ -345,7 +345,7 @@ done
 refute "nor makes itself a user" etcdctl_as tray-3 user add tray-3 --no-password 2>/dev/null
 check "there is none to delete the second time" ends 0 'user tray-3 of the store does not exist' fleet expel tray-3 --key "$desk/alice.pem" --reason 'chassis opened'
 check "as JSON, and its schema's" eval 'fleet expel tray-3 --key "$desk/alice.pem" --reason "chassis opened" --no-wait --json >"$ETCD_DIR/said"; judge --lines fleet-order <"$ETCD_DIR/said" && [[ $(value .store_user) == none ]]'
-check "with her reason" eval 'for f in "$ETCD_DIR"/tray-1/*-expulsion-tray-3; do jq -r .payload "$f" | base64 -d; done | jq -es "all(.[]; .reason == \"chassis opened\")" >/dev/null'
+check "with her reason" eval 'cat "$ETCD_DIR"/tray-1/*-expulsion-tray-3 | doc_terms | jq -es "all(.[]; .reason == \"chassis opened\")" >/dev/null'
 check "it is listed as expelled" ends 0 'tray-3 +yes +- +yes' fleet trays
 check "nobody waits for it any more" ends 0 '2 of 2' revoke --all log
 check "tray-1 is replaced: the old one out at once, the new one waits" ends 0 'enrolment/tray-1.*waits' \
@@ -379,7 +379,7 @@ eves revocation "${name#*/}" 9000000000000000 '{"peers": ["nobody"], "reason": "
 check "no number is used up by what lies there" eval 'json_order && judge --lines fleet-order <"$ETCD_DIR/said" &&
 	[[ $(value .document) == "$name" && $(value .document_version) -ge $number && $(value .document_version) -lt 9000000000000000 ]]'
 check "which is named" eval '[[ $(value ".tampering[0].document") == "$name" ]]'
-check "and what was ordered took its place" eval '[[ $(etcdctl_as root get --print-value-only "$PREFIX/all/doc/$name" | jq -r .payload | base64 -d | jq -c .peers) == "[\"web\"]" ]]'
+check "and what was ordered took its place" eval '[[ $(etcdctl_as root get --print-value-only "$PREFIX/all/doc/$name" | doc_terms | jq -c .peers) == "[\"web\"]" ]]'
 echo '{"peers": ["nobody"], "reason": "drill"}' >"$desk/other.json"
 sign "$desk/other.json" alice --type revocation --fleet hall --name "${name#*/}" --number 8000000000000000 --audience all --for 30d --out "$desk/other"
 check "one that closes something else does not take the place of another person's" \

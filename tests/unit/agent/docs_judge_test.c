@@ -109,6 +109,30 @@ static void a_policy_ends_every_grant_that_was_accepted_before_it(void **state)
 	assert_int_equal(kbit("a"), 50);
 }
 
+static json_t *named_at(const char *name, unsigned ms)
+{
+	json_t *o = policy(100, 100, DAY);
+	char text[BWL_TIME_BUF];
+
+	json_object_set_new(o, "name", json_string(name));
+	json_object_set_new(o, "issued_at", json_string(bwl_utc(at.wall_s, (int)ms, text)));
+	return o;
+}
+
+static void of_two_policies_of_one_second_the_later_one_holds(void **state)
+{
+	BWL_AUTO_FREE char *before = NULL, *after = NULL;
+
+	(void)state;
+	enrol();
+	before = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", named_at("before", 499), TWO);
+	after = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", named_at("after", 501), TWO);
+	assert_string_equal(give(BWL_SIGNED_POLICY, named_at("base", 500), TWO), "taken");
+	assert_string_equal(give_text(before), "signed-old");
+	assert_string_equal(give_text(after), "taken");
+	assert_string_equal(docs_policy(&s)->d.terms.name, "after");
+}
+
 static void a_closing_document_that_is_dated_ahead_closes_and_counts_from_now(void **state)
 {
 	json_t *o;
@@ -326,11 +350,11 @@ static void of_a_newer_version_nothing_is_taken_by_half(void **state)
 	}
 	/* an unknown type: whatever it contains and whoever signed it */
 	text = rig_sign(BWL_SIGNED_REVOCATION, "hall-3", "all", terms("it", DAY), TWO);
-	at_type = strstr(text, "vnd.bwlimit.revocation");
-	memcpy(at_type, "vnd.bwlimit.quarantine", strlen("vnd.bwlimit.quarantine"));
+	at_type = strstr(text, "type: revocation");
+	memcpy(at_type, "type: quarantine", strlen("type: quarantine"));
 	assert_int_not_equal(docs_judge(&s, text, strlen(text), &at, &d, &e), 0);
 	assert_string_equal(e.id, "signed-malformed");
-	assert_non_null(strstr(e.text, "payloadType"));
+	assert_non_null(strstr(e.text, "`type`"));
 	free(text);
 	/* none of it is remembered, closes or tightens anything, and nothing waits for it */
 	assert_int_equal(bwl_memory_seq(s.m), seq);
@@ -356,6 +380,7 @@ int main(void)
 		cmocka_unit_test(what_was_kept_back_undoes_nothing),
 		cmocka_unit_test(a_date_ahead_outranks_nothing_that_two_people_sign),
 		cmocka_unit_test(a_policy_ends_every_grant_that_was_accepted_before_it),
+		cmocka_unit_test(of_two_policies_of_one_second_the_later_one_holds),
 		cmocka_unit_test(a_closing_document_that_is_dated_ahead_closes_and_counts_from_now),
 		cmocka_unit_test(what_is_for_others_or_of_another_epoch_is_refused),
 		cmocka_unit_test(of_a_newer_version_nothing_is_taken_by_half),
