@@ -58,7 +58,7 @@ static json_t *signers(const struct bwl_envelope *v)
 /* As it says it itself. */
 static int issued_ms(const struct bwl_signed *d)
 {
-	return d->serial ? (int)d->terms.issued_ms : -1;
+	return d->terms.issued_ms;
 }
 
 static json_t *as_json(const char *file, const struct bwl_signed *d, const struct bwl_envelope *v,

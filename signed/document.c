@@ -4,12 +4,11 @@
 #include <string.h>
 #include <openssl/evp.h>
 #include <bwl/doc.h>
-#include "signed/closing.h"
 #include "signed/envelope.h"
 #include "signed/payload.h"
 #include "signed/root.h"
 
-/* Clocks differ: what the controller signs may be issued this far in the future. */
+/* Clocks differ: a document may be issued this far in the future. */
 #define AHEAD_S 60
 
 static bool one_suffices(enum bwl_signed_type t)
@@ -69,21 +68,19 @@ static int is_for(const struct bwl_envelope *v, const struct bwl_root *root,
 	return refuse(e, EXDEV, "signed-audience");
 }
 
-/*
- * A timestamp may be ahead of this clock, because it corrects the clock. What closes never waits
- * for its time. What else people sign does: a date ahead would put it after what they sign until
- * then.
- */
-static int64_t ahead_most(enum bwl_signed_type t)
+int bwl_signed_refuse_early(const struct bwl_signed *d, int64_t now_s, struct bwl_err *e)
 {
-	if (t == BWL_SIGNED_TIMESTAMP || bwl_closes(t))
-		return INT64_MAX;
-	return bwl_signed_role(t) == BWL_ROLE_ONLINE ? AHEAD_S : 0;
+	char when[BWL_TIME_BUF];
+
+	bwl_fail(e, EAGAIN, "the %s %s, version %llu, is from the future: %s, in %lld s",
+		 bwl_signed_word(d->type), d->terms.name, (unsigned long long)d->terms.version,
+		 bwl_utc(d->terms.issued_s, -1, when), (long long)(d->terms.issued_s - now_s));
+	bwl_hint(e, "it counts from then on; check the clock of this machine and the signer's");
+	return refuse(e, EAGAIN, "signed-early");
 }
 
 static int is_timely(const struct bwl_signed *d, int64_t now_s, struct bwl_err *e)
 {
-	int64_t ahead_s = d->terms.issued_s - now_s;
 	char when[BWL_TIME_BUF];
 
 	if (d->terms.not_after_s <= now_s) {
@@ -92,13 +89,10 @@ static int is_timely(const struct bwl_signed *d, int64_t now_s, struct bwl_err *
 			 bwl_utc(d->terms.not_after_s, -1, when));
 		return refuse(e, ETIME, "signed-expired");
 	}
-	if (ahead_s <= ahead_most(d->type))
+	/* a timestamp may be ahead of this clock, because it corrects the clock */
+	if (d->type == BWL_SIGNED_TIMESTAMP || d->terms.issued_s <= now_s + AHEAD_S)
 		return 0;
-	bwl_fail(e, EAGAIN, "the %s %s, version %llu, is from the future: %s, in %lld s",
-		 bwl_signed_word(d->type), d->terms.name, (unsigned long long)d->terms.version,
-		 bwl_utc(d->terms.issued_s, -1, when), (long long)ahead_s);
-	bwl_hint(e, "it counts from then on; check the clock of this machine and the signer's");
-	return refuse(e, EAGAIN, "signed-early");
+	return bwl_signed_refuse_early(d, now_s, e);
 }
 
 static int take(const struct bwl_envelope *v, struct bwl_signed *ret, struct bwl_err *e)
@@ -172,6 +166,8 @@ int bwl_signed_order(const struct bwl_signed_terms *a, const struct bwl_signed_t
 {
 	if (a->issued_s != b->issued_s)
 		return a->issued_s < b->issued_s ? -1 : 1;
+	if (a->issued_ms < 0 || b->issued_ms < 0)
+		return 0;
 	return (a->issued_ms > b->issued_ms) - (a->issued_ms < b->issued_ms);
 }
 

@@ -20,7 +20,7 @@
  *
  * The signatures (Ed25519) cover the first line and everything from `type` on, as these bytes: only
  * the lines of words are parsed before a signature is verified, and nothing is ever normalised.
- *What bwlimit 0.3.0 signed is read as well (envelope_dsse.c).
+ * What bwlimit 0.3.0 signed is read as well (envelope_dsse.c).
  */
 #ifndef BWL_SIGNED_DOCUMENT_H
 #define BWL_SIGNED_DOCUMENT_H
@@ -76,9 +76,9 @@ struct bwl_signed_terms {
 	char name[BWL_NAME_LEN];
 	uint64_t epoch, version; /* a higher epoch starts versions anew */
 	int64_t issued_s, not_after_s;
-	unsigned issued_ms; /* of the second, 0 to 999; what 0.3.0 signed has none: 0 */
+	int issued_ms; /* of the second, 0 to 999; -1: it does not say */
 };
-/* Was a signed before b (< 0), at the same moment (0), or later? */
+/* Was a signed before b (< 0), as far as they say at the same moment (0), or later? */
 int bwl_signed_order(const struct bwl_signed_terms *a, const struct bwl_signed_terms *b);
 
 struct bwl_signed {
@@ -96,7 +96,7 @@ struct bwl_signed {
 /*
  * The error for programs, in e->id: "signed-malformed" (not an envelope, or a payload that is not
  * of its type), "signed-untrusted" (too few valid signatures), "signed-audience" (another fleet or
- * tray), "signed-expired", "signed-early" (issued in the future: never a document that closes).
+ * tray), "signed-expired", "signed-early" (issued over a minute in the future).
  * memory.h adds "signed-old" (a lower version or epoch) and "signed-conflict" (the same version
  * with another text), widen.h adds "signed-widens".
  *
@@ -113,6 +113,11 @@ int bwl_signed_open_envelope(const struct bwl_envelope *v, const struct bwl_root
 			     const struct bwl_tray *who, int64_t now_s, struct bwl_signed *ret,
 			     struct bwl_err *e);
 void bwl_signed_free(struct bwl_signed *d); /* frees its content */
+/*
+ * "signed-early". A tray refuses whatever is not to close before its time, to the second: by a date
+ * ahead one person would put it after what others sign until then.
+ */
+int bwl_signed_refuse_early(const struct bwl_signed *d, int64_t now_s, struct bwl_err *e);
 
 /*
  * The same without a root and a clock: type, fleet, audience, terms and digest as the bytes claim,

@@ -115,7 +115,8 @@ static int take_signed(struct rest r, struct bwl_envelope *ret, struct bwl_err *
 		return envelope_malformed(e,
 					  "`terms` must be JSON in one line, and follow `bytes`");
 	if (r.at == r.end || *r.at++ != '\n')
-		return envelope_malformed(e, "a blank line must follow `terms`");
+		return envelope_malformed(
+			e, "a blank line must follow `terms`, also where nothing follows it");
 	/* One newline may follow: whoever prints a document ends the line. */
 	if ((size_t)(r.end - r.at) == n + 1 && r.at[n] == '\n')
 		r.end--;
@@ -251,7 +252,9 @@ int bwl_envelope_sign(struct bwl_envelope *v, const struct bwl_key *k, struct bw
 	if (v->form == BWL_FORM_DSSE) {
 		bwl_fail(e, EINVAL,
 			 "it has the form of bwlimit 0.3.0, which is not written any more");
-		return bwl_hint(e, "sign its content again: bwlimit-ctl policy sign FILE");
+		return bwl_hint(
+			e,
+			"sign the policy, or the JSON that it was made from, again: bwlimit-ctl policy sign FILE");
 	}
 	at = bwl_envelope_signed(v, &len);
 	r = bwl_key_sign(k, at, len, s.sig, e);

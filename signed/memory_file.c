@@ -127,17 +127,22 @@ static bool take_digests(const json_t *list, struct bwl_digest *ret, size_t *ret
 	return true;
 }
 
-/* Earlier versions did not write it: only the date then says which grants belong to a policy. */
+/* Earlier versions did not write it: then it is that of the policy's entry, if it is still there.
+ */
 static bool take_held_seq(struct bwl_memory *m, const json_t *list)
 {
 	if (list && json_array_size(list) != m->nheld)
 		return false;
-	for (size_t i = 0; list && i < m->nheld; i++) {
+	for (size_t i = 0; i < m->nheld; i++) {
 		const json_t *v = json_array_get(list, i);
+		json_int_t seq = json_integer_value(v);
 
-		if (!json_is_integer(v) || json_integer_value(v) < 0)
+		if (list && (!json_is_integer(v) || seq < 0 || (uint64_t)seq > m->seq))
 			return false;
-		m->held_seq[i] = (uint64_t)json_integer_value(v);
+		m->held_seq[i] = (uint64_t)seq;
+		for (size_t k = 0; !list && k < m->nitems; k++)
+			if (!memcmp(m->item[k].digest.b, m->held[i].b, sizeof(m->held[i].b)))
+				m->held_seq[i] = m->item[k].seq;
 	}
 	return true;
 }

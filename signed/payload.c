@@ -98,7 +98,7 @@ static bool is_log_key(const char *s)
 
 static bool fits_word(enum kind kind, const char *s)
 {
-	unsigned ms;
+	int ms;
 	int64_t at;
 
 	switch (kind) {

@@ -45,15 +45,15 @@ bool bwl_moment_parse(const char *s, int64_t *ret_s)
 	return *ret_s >= 0 && !strcmp(bwl_utc(*ret_s, -1, again), s);
 }
 
-bool bwl_moment_ms_parse(const char *s, int64_t *ret_s, unsigned *ret_ms)
+bool bwl_moment_ms_parse(const char *s, int64_t *ret_s, int *ret_ms)
 {
 	char whole[BWL_TIME_BUF], again[BWL_TIME_BUF];
 
-	*ret_ms = 0;
+	*ret_ms = -1;
 	if (strlen(s) != 24)
 		return bwl_moment_parse(s, ret_s);
-	if (sscanf(s + 19, ".%3u", ret_ms) != 1)
+	if (sscanf(s + 19, ".%3d", ret_ms) != 1)
 		return false;
 	snprintf(whole, sizeof(whole), "%.19sZ", s);
-	return bwl_moment_parse(whole, ret_s) && !strcmp(bwl_utc(*ret_s, (int)*ret_ms, again), s);
+	return bwl_moment_parse(whole, ret_s) && !strcmp(bwl_utc(*ret_s, *ret_ms, again), s);
 }

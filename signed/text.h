@@ -12,7 +12,6 @@ bool bwl_is_name(const char *s, size_t n);
 bool bwl_is_label(const char *s, size_t n); /* NAME=NAME */
 /* Exactly "2026-11-22T05:30:00Z"; false: invalid. */
 bool bwl_moment_parse(const char *s, int64_t *ret_s);
-bool bwl_moment_ms_parse(const char *s, int64_t *ret_s,
-			 unsigned *ret_ms); /* the same, or ".123Z" */
+bool bwl_moment_ms_parse(const char *s, int64_t *ret_s, int *ret_ms); /* the same: -1; or ".123Z" */
 
 #endif

@@ -141,6 +141,18 @@ static bool is_ready(const struct doc *doc, uint64_t now_ns)
 	return (doc->state == DOC_TODO || doc->state == DOC_REFUSED) && doc->again_ns <= now_ns;
 }
 
+static bool is_held_up(const struct sync_docs *d, const struct doc *doc)
+{
+	for (unsigned i = 0; i < d->n; i++) {
+		const struct doc *before = d->list[i];
+
+		if (before->state == DOC_REFUSED && before->early &&
+		    before->refusals <= DOC_EARLY_TRIES && before->at.kind < doc->at.kind)
+			return true;
+	}
+	return false;
+}
+
 struct doc *sync_docs_next(const struct sync_docs *d, enum doc_lane lane, uint64_t now_ns)
 {
 	struct doc *next = NULL;
@@ -152,7 +164,7 @@ struct doc *sync_docs_next(const struct sync_docs *d, enum doc_lane lane, uint64
 		    (is_ready(doc, now_ns) || doc->state == DOC_ON_ITS_WAY))
 			return NULL;
 		if (sync_docs_lane(doc) == lane && is_ready(doc, now_ns) &&
-		    (!next || is_before(doc, next)))
+		    (!next || is_before(doc, next)) && !is_held_up(d, doc))
 			next = doc;
 	}
 	return next;
@@ -170,12 +182,17 @@ void sync_docs_taken(struct sync_docs *d, struct doc *doc, uint64_t now_ns)
 			d->list[i]->again_ns = now_ns;
 }
 
-void sync_docs_refused(struct doc *doc, uint64_t now_ns, uint64_t again_ns)
+void sync_docs_refused(struct doc *doc, uint64_t now_ns, bool early)
 {
-	uint64_t wait_ns = DOC_AGAIN_MOST_NS;
+	uint64_t wait_ns = early ? DOC_EARLY_NS : DOC_AGAIN_NS;
+	unsigned doubled = doc->refusals++;
 
-	if (doc->refusals < 12) /* 1 s << 12 is more than an hour */
-		wait_ns = again_ns << doc->refusals++;
+	if (early)
+		doubled = doubled < DOC_EARLY_TRIES ? 0 : doubled - DOC_EARLY_TRIES + 1;
+	if (doubled > 12) /* 1 s << 12 is more than an hour */
+		doubled = 12;
+	doc->early = early;
+	wait_ns <<= doubled;
 	if (wait_ns > DOC_AGAIN_MOST_NS)
 		wait_ns = DOC_AGAIN_MOST_NS;
 	doc->state = DOC_REFUSED;

@@ -12,7 +12,8 @@
 #define DOCS_MOST 2048
 #define DOCS_BYTES_MOST (4U << 20)
 #define DOC_AGAIN_NS 60000000000ULL        /* after the first refusal; doubled each time */
-#define DOC_EARLY_NS 1000000000ULL         /* the same if its time has not come: clocks differ */
+#define DOC_EARLY_NS 1000000000ULL         /* if its time has not come: clocks differ, */
+#define DOC_EARLY_TRIES 8                  /* so often each second; then doubled, too */
 #define DOC_AGAIN_MOST_NS 3600000000000ULL /* at most */
 
 enum doc_state { DOC_TODO, DOC_ON_ITS_WAY, DOC_TAKEN, DOC_REFUSED };
@@ -25,6 +26,7 @@ struct doc {
 	uint64_t again_ns; /* not handed over before */
 	uint64_t fetch_ns; /* in parts: not fetched before, either; 0: not chosen yet */
 	unsigned refusals;
+	bool early;     /* refused because its time has not come */
 	bool seen;      /* in the current read */
 	uint8_t *bytes; /* from the watch; NULL: must be fetched */
 	size_t len;
@@ -69,8 +71,11 @@ struct doc *sync_docs_next(const struct sync_docs *d, enum doc_lane lane, uint64
  * documents that were refused before may be taken.
  */
 void sync_docs_taken(struct sync_docs *d, struct doc *doc, uint64_t now_ns);
-/* again_ns: DOC_AGAIN_NS, or DOC_EARLY_NS */
-void sync_docs_refused(struct doc *doc, uint64_t now_ns, uint64_t again_ns);
+/*
+ * early: its time has not come. In the first seconds nothing of a later kind overtakes it: a grant
+ * would be judged on the policy before, and end with it.
+ */
+void sync_docs_refused(struct doc *doc, uint64_t now_ns, bool early);
 /* bwlimitd is another one, or has forgotten: everything is handed over again. */
 void sync_docs_again(struct sync_docs *d);
 void doc_drop_bytes(struct sync_docs *d, struct doc *doc);

@@ -218,9 +218,9 @@ static void arrived(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 	if (given == GIVEN_TAKEN)
 		sync_docs_taken(&s->docs, doc, now_ns);
 	else if (given == GIVEN_REFUSED)
-		sync_docs_refused(doc, now_ns, DOC_AGAIN_NS);
+		sync_docs_refused(doc, now_ns, false);
 	else if (given == GIVEN_EARLY)
-		sync_docs_refused(doc, now_ns, DOC_EARLY_NS);
+		sync_docs_refused(doc, now_ns, true);
 	else
 		doc->state = DOC_TODO;
 }
@@ -290,7 +290,7 @@ static void send_off(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 	}
 	if (r && doc) {
 		say(s, SYNC_REFUSED, &w.at, &e);
-		sync_docs_refused(doc, now_ns, DOC_AGAIN_NS);
+		sync_docs_refused(doc, now_ns, false);
 		return;
 	}
 	if (r)

@@ -158,18 +158,6 @@ static int policy_of(const struct docs_one *o, struct bwl_policy **ret, struct b
 }
 
 /*
- * A grant from before this policy is not part of it: it must not open what was tightened since.
- * Neither by its date nor by the order in which they were accepted: one person chooses the date,
- * and a policy is dated before the second person signs it.
- */
-static bool is_of(const struct docs *s, const struct bwl_memory_item *it,
-		  const struct bwl_signed *grant, const struct docs_one *policy)
-{
-	return bwl_signed_order(&grant->terms, &policy->d.terms) >= 0 &&
-	       it->seq > bwl_memory_held_seq(s->m, policy->d.digest);
-}
-
-/*
  * A grant that was taken stays until there is another policy: when it ends, the floor applies, and
  * not what was in force before the grant. The same is true of a revoked grant.
  */
@@ -188,6 +176,77 @@ static int put_grant(const struct docs *s, struct docs_holding *h, const struct 
 	if (!over && offline_ns < h->h.offline_for_ns)
 		h->h.offline_for_ns = offline_ns;
 	return 0;
+}
+
+/* A policy alone: without its grants. */
+static int bare(const struct docs_one *policy, struct docs_holding *ret, struct bwl_err *e)
+{
+	const json_t *body = policy->d.body;
+	int r;
+
+	*ret = (struct docs_holding){ 0 };
+	r = policy_of(policy, &ret->pol, e);
+	if (r)
+		return r;
+	ret->h = (struct bwl_holding){
+		.pol = ret->pol,
+		.not_after_s = policy->d.terms.not_after_s,
+		.offline_for_ns = bwl_payload_span(body, "offline_for", BWL_OFFLINE_FOR_NS),
+		.lease_most_ns = bwl_payload_span(body, "lease_most", 0),
+		.stages = bwl_payload_yes(body, "stages"),
+		.boot_ns = READ_BOOT_NS,
+		.wall_s = READ_WALL_S,
+	};
+	return 0;
+}
+
+/* A policy without grants, twice: the second one takes one grant at a time. */
+struct alone {
+	bool made, bad;
+	struct docs_holding as_is, with;
+};
+
+static void alone_done(struct alone *x)
+{
+	docs_holding_free(&x->as_is);
+	docs_holding_free(&x->with);
+}
+
+static bool only_tightens(const struct docs *s, const struct docs_one *policy,
+			  const struct bwl_signed *grant, struct alone *x)
+{
+	uint64_t offline_ns;
+	struct bwl_pol_peer *p, was;
+	struct bwl_widened w = { 0 };
+	bool tightens;
+
+	if (!x->made)
+		x->bad = bare(policy, &x->as_is, NULL) || bare(policy, &x->with, NULL);
+	x->made = true;
+	if (x->bad || !bwl_grant_fits(x->with.pol, grant))
+		return false;
+	p = bwl_policy_peer(x->with.pol, bwl_payload_text(grant->body, "peer"));
+	was = *p;
+	offline_ns = x->with.h.offline_for_ns;
+	tightens = !put_grant(s, &x->with, grant, NULL) && !bwl_widens(&x->as_is.h, &x->with.h, &w);
+	bwl_widened_free(&w);
+	*p = was; /* a grant replaces nothing that its peer points to */
+	x->with.h.offline_for_ns = offline_ns;
+	return tightens;
+}
+
+/*
+ * A grant from before this policy is not part of it: it must not open what was tightened since. Nor
+ * one that was taken before it, whatever its date: one person chooses that, and a policy has its
+ * date before the second person signs it. But what tightens stays, so that a policy which somebody
+ * held back does not undo it.
+ */
+static bool is_of(const struct docs *s, const struct bwl_memory_item *it,
+		  const struct bwl_signed *grant, const struct docs_one *policy, struct alone *x)
+{
+	return bwl_signed_order(&grant->terms, &policy->d.terms) >= 0 &&
+	       (it->seq > bwl_memory_held_seq(s->m, policy->d.digest) ||
+		only_tightens(s, policy, grant, x));
 }
 
 static int by_seq(const void *a, const void *b)
@@ -239,6 +298,7 @@ static int put_grants(const struct docs *s, const struct docs_one *policy,
 	struct own of_more = more ? own_of(h, more) : (struct own){ 0 };
 	const struct bwl_memory_item *gone = missing(s, BWL_SIGNED_GRANT,
 						     more ? more->terms.name : NULL);
+	struct alone alone = { 0 };
 	int r = 0;
 
 	if (gone) {
@@ -256,12 +316,14 @@ static int put_grants(const struct docs *s, const struct docs_one *policy,
 	for (size_t i = 0; i < k; i++) {
 		const struct docs_one *g = docs_find(s, list[i]->digest.b);
 
-		if (g && g->d.type == BWL_SIGNED_GRANT && is_of(s, list[i], &g->d, policy) &&
+		if (g && g->d.type == BWL_SIGNED_GRANT &&
+		    is_of(s, list[i], &g->d, policy, &alone) &&
 		    g->d.terms.epoch >= bwl_memory_epoch(s->m) && bwl_grant_fits(h->pol, &g->d))
 			grant[i] = g;
 		if (grant[i])
 			own[i] = own_of(h, &g->d);
 	}
+	alone_done(&alone);
 	for (size_t i = 0; !r && i < k; i++) {
 		if (!grant[i])
 			continue;
@@ -277,26 +339,35 @@ static int put_grants(const struct docs *s, const struct docs_one *policy,
 int docs_hold(const struct docs *s, const struct docs_one *policy, const struct bwl_signed *more,
 	      struct docs_holding *ret, struct bwl_err *e)
 {
-	const json_t *body = policy->d.body;
-	int r;
+	int r = bare(policy, ret, e);
 
-	*ret = (struct docs_holding){ 0 };
-	r = policy_of(policy, &ret->pol, e);
-	if (r)
-		return r;
-	ret->h = (struct bwl_holding){
-		.pol = ret->pol,
-		.not_after_s = policy->d.terms.not_after_s,
-		.offline_for_ns = bwl_payload_span(body, "offline_for", BWL_OFFLINE_FOR_NS),
-		.lease_most_ns = bwl_payload_span(body, "lease_most", 0),
-		.stages = bwl_payload_yes(body, "stages"),
-		.boot_ns = READ_BOOT_NS,
-		.wall_s = READ_WALL_S,
-	};
-	r = put_grants(s, policy, more, ret, e);
+	if (!r)
+		r = put_grants(s, policy, more, ret, e);
 	if (r)
 		docs_holding_free(ret);
 	return r;
+}
+
+size_t docs_grants(const struct docs *s, const struct docs_clock *c, char (*ret)[DOCS_KEY],
+		   size_t most)
+{
+	const struct docs_one *policy = docs_policy(s);
+	size_t n, k = 0;
+	const struct bwl_memory_item *item = bwl_memory_items(s->m, &n);
+	struct alone alone = { 0 };
+
+	for (size_t i = 0; policy && i < n && k < most; i++) {
+		const struct docs_one *g = item[i].type == BWL_SIGNED_GRANT
+						   ? docs_find(s, item[i].digest.b)
+						   : NULL;
+
+		if (g && g->d.type == BWL_SIGNED_GRANT && !is_over(s, g) &&
+		    g->d.terms.not_after_s > docs_now(s, c) &&
+		    is_of(s, &item[i], &g->d, policy, &alone))
+			snprintf(ret[k++], DOCS_KEY, "grant/%s", item[i].name);
+	}
+	alone_done(&alone);
+	return k;
 }
 
 /*

@@ -127,7 +127,8 @@ static int is_newer(const struct docs *s, const struct docs_verdict *v, struct b
 		int order = o ? bwl_signed_order(&v->d.terms, &o->d.terms) : 1;
 
 		if (!o || v->d.terms.epoch > o->d.terms.epoch || order > 0 ||
-		    (!order && !strcmp(v->d.terms.name, o->d.terms.name)))
+		    (v->d.terms.issued_s == o->d.terms.issued_s &&
+		     !strcmp(v->d.terms.name, o->d.terms.name)))
 			continue;
 		bwl_fail(e, ESTALE,
 			 "the policy %s was signed before the policy %s, which is in force: sign "
@@ -294,6 +295,13 @@ int docs_judge_more(const struct docs *s, struct docs_verdict *v, const struct d
 	}
 }
 
+/* What closes does not wait, and the controller's clock need not be this one's. */
+static bool is_early(const struct bwl_signed *d, int64_t now_s)
+{
+	return d->terms.issued_s > now_s && !bwl_closes(d->type) &&
+	       bwl_signed_role(d->type) == BWL_ROLE_POLICY;
+}
+
 int docs_judge(const struct docs *s, const char *bytes, size_t len, const struct docs_clock *c,
 	       struct docs_verdict *ret, struct bwl_err *e)
 {
@@ -311,9 +319,8 @@ int docs_judge(const struct docs *s, const char *bytes, size_t len, const struct
 					     docs_now(s, c), &ret->d, e);
 		if (!r)
 			r = bwl_memory_judge(s->m, &ret->d, e);
-		/* What closes is not held back until its time: it counts from now. */
-		if (!r && bwl_closes(ret->d.type) && ret->d.terms.issued_s > docs_now(s, c))
-			ret->d.terms.issued_s = docs_now(s, c);
+		if (!r && is_early(&ret->d, docs_now(s, c)))
+			r = bwl_signed_refuse_early(&ret->d, docs_now(s, c), e);
 		ret->seconds = r == 1 && bwl_memory_seconds(s->m, &ret->d);
 		ret->known = r == 1 && !ret->seconds;
 		if (!r)

@@ -104,6 +104,29 @@ static int raise_limits(struct documents *v, struct bwl_err *e)
 	return bwl_memory_keep(v->docs.m, v->a->state_dir, e);
 }
 
+#define GRANTS_SAID 16 /* that a policy ends */
+
+/* Whoever signed a grant must hear that a policy has ended it: its number says "taken" still. */
+static void say_ended(const struct documents *v, const struct docs_clock *c, char (*was)[DOCS_KEY],
+		      size_t nwas)
+{
+	const struct docs_one *policy = docs_policy(&v->docs);
+	char is[GRANTS_SAID][DOCS_KEY];
+	size_t nis = docs_grants(&v->docs, c, is, GRANTS_SAID), k;
+
+	for (size_t i = 0; policy && i < nwas; i++) {
+		for (k = 0; k < nis && strcmp(was[i], is[k]);)
+			k++;
+		if (k == nis)
+			agent_later(
+				LOG_NOTICE, "documents",
+				"%s is not part of the policy %s, version %llu, which came after "
+				"it: sign a new version of it if it shall hold on",
+				was[i], policy->d.terms.name,
+				(unsigned long long)policy->d.terms.version);
+	}
+}
+
 /*
  * The document is taken once the memory is renamed; whatever fails later is done at the next
  * chance.
@@ -112,6 +135,8 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 		const struct docs_clock *c, struct bwl_err *e)
 {
 	enum bwl_signed_type t = d->d.type;
+	char was[GRANTS_SAID][DOCS_KEY];
+	size_t nwas = t == BWL_SIGNED_POLICY ? docs_grants(&v->docs, c, was, GRANTS_SAID) : 0;
 	struct bwl_err no = { 0 };
 	int r = 0;
 
@@ -129,6 +154,7 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 		agent_later(LOG_ERR, "documents", "%s", no.text);
 	docs_sweep(v->a->state_dir, &v->docs);
 	docs_rebuild(v);
+	say_ended(v, c, was, nwas);
 	docs_source_fresh(v->a->source, v->docs.fresh);
 	if (t == BWL_SIGNED_ENROLMENT)
 		docs_spare_keys(v);

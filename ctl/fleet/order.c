@@ -74,6 +74,25 @@ static int next_version(struct fleet *f, enum bwl_signed_type type, const char *
 	return 0;
 }
 
+/*
+ * Now, and in a later second than that. Trays refuse a date ahead, so it waits for the next second;
+ * where that was dated ahead itself, so is this.
+ */
+static struct timespec after(int64_t after_s)
+{
+	struct timespec now, next = { 0 };
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (now.tv_sec == after_s) {
+		next.tv_nsec = 999999999 - now.tv_nsec;
+		nanosleep(&next, NULL);
+		clock_gettime(CLOCK_REALTIME, &now);
+	}
+	if (now.tv_sec <= after_s)
+		now = (struct timespec){ .tv_sec = after_s + 1 };
+	return now;
+}
+
 static int make(struct fleet_order *o, enum bwl_signed_type type, const char *name,
 		const char *audience, json_t *body, char **ret)
 {
@@ -94,9 +113,7 @@ static int make(struct fleet_order *o, enum bwl_signed_type type, const char *na
 	json_object_set_new(body, "name", json_string(name));
 	json_object_set_new(body, "epoch", bwl_json_u64(o->fleet.epoch));
 	json_object_set_new(body, "version", bwl_json_u64(version));
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (now.tv_sec <= o->after_s)
-		now = (struct timespec){ .tv_sec = o->after_s + 1 };
+	now = after(o->after_s);
 	json_object_set_new(body, "issued_at",
 			    json_string(bwl_utc(now.tv_sec, (int)(now.tv_nsec / 1000000), from)));
 	json_object_set_new(body, "not_after",

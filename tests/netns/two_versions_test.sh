@@ -97,7 +97,7 @@ control_down
 	--number 900 --for 1h --out "$FLEET/half" >/dev/null
 refute "what one person signed with $OLD_VERSION nobody approves with today's" \
 	eval '"$NEW_CTL" policy sign "$FLEET/half" --key "$FLEET/bob.pem" >"$LAB_TMP/said" 2>&1'
-check "with what to do" says 'sign its content again'
+check "with what to do" says 'again: bwlimit-ctl policy sign'
 DESK=$NEW_CTL CONTROL=''
 : >"$LAB_TMP/control"
 control_up three --serve "$AT"

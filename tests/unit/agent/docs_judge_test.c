@@ -133,7 +133,8 @@ static void of_two_policies_of_one_second_the_later_one_holds(void **state)
 	assert_string_equal(docs_policy(&s)->d.terms.name, "after");
 }
 
-static void a_closing_document_that_is_dated_ahead_closes_and_counts_from_now(void **state)
+/* What closes waits for no time. */
+static void a_closing_document_that_is_dated_ahead_closes_at_once(void **state)
 {
 	json_t *o;
 
@@ -141,15 +142,36 @@ static void a_closing_document_that_is_dated_ahead_closes_and_counts_from_now(vo
 	enrol();
 	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
 	pass(1);
-	o = dated(revocation("peers", json_pack("[s]", "a")), at.wall_s + 100 * DAY);
-	json_object_set_new(o, "not_after", json_string("2099-01-01T00:00:00Z"));
+	o = dated(revocation("peers", json_pack("[s]", "a")), at.wall_s + 58);
 	assert_string_equal(give(BWL_SIGNED_REVOCATION, o, ONE), "taken");
-	assert_int_equal(bwl_memory_closed(s.m), at.wall_s);
-	/* so two people open again what it closed, as soon as they sign */
 	pass(1);
-	o = policy(100, 100, DAY - 2);
-	json_object_set_new(o, "opens", json_pack("[s]", "a"));
-	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "taken");
+	o = dated(revocation("peers", json_pack("[s]", "b")), at.wall_s + 61);
+	assert_string_equal(give(BWL_SIGNED_REVOCATION, o, ONE), "signed-early");
+}
+
+/* A policy that somebody held back, and that is from before a tightening, does not undo it. */
+static void what_tightens_stays_under_a_policy_that_was_held_back(void **state)
+{
+	BWL_AUTO_FREE char *back = NULL;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	pass(1);
+	back = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", policy(100, 100, DAY - 1), TWO);
+	pass(1);
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 1, 3600), ONE), "taken");
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("h", "b", 200, 3600), TWO), "taken");
+	assert_int_equal(kbit("b"), 200);
+	assert_string_equal(give_text(back), "taken");
+	assert_int_equal(kbit("a"), 1);
+	assert_int_equal(kbit("b"), 100); /* control: what widens does not */
+	/* and when it ends, the floor comes, and not what was before it */
+	pass(3600);
+	assert_int_equal(kbit("a"), 0);
+	/* a policy that is signed later ends it */
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(90, 90, DAY - 4000), TWO), "taken");
+	assert_int_equal(kbit("a"), 90);
 }
 
 static void what_is_for_others_or_of_another_epoch_is_refused(void **state)
@@ -299,9 +321,8 @@ static void a_grant_without_a_rate_is_nothing_where_the_policy_has_none(void **s
 				 grant_of("g", "b", "{\"volume\":\"1mb per 1d\"}", 3600), ONE),
 			    "taken");
 	assert_string_equal(give(BWL_SIGNED_GRANT, grant_of("h", "a", "{}", 3600), ONE), "taken");
-	/* signed in the same second, but accepted after them: the grants do not belong to it */
-	assert_string_equal(give(BWL_SIGNED_POLICY, policy_with(""), ONE), "signed-widens");
-	assert_string_equal(give(BWL_SIGNED_POLICY, policy_with(""), TWO), "taken");
+	/* signed in the same second: what tightens belongs to it */
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy_with(""), ONE), "taken");
 	assert_int_equal(kbit("a"), 100);
 	assert_false(peer("b")->grant.present);
 	assert_string_equal(give(BWL_SIGNED_GRANT,
@@ -380,8 +401,9 @@ int main(void)
 		cmocka_unit_test(what_was_kept_back_undoes_nothing),
 		cmocka_unit_test(a_date_ahead_outranks_nothing_that_two_people_sign),
 		cmocka_unit_test(a_policy_ends_every_grant_that_was_accepted_before_it),
+		cmocka_unit_test(what_tightens_stays_under_a_policy_that_was_held_back),
 		cmocka_unit_test(of_two_policies_of_one_second_the_later_one_holds),
-		cmocka_unit_test(a_closing_document_that_is_dated_ahead_closes_and_counts_from_now),
+		cmocka_unit_test(a_closing_document_that_is_dated_ahead_closes_at_once),
 		cmocka_unit_test(what_is_for_others_or_of_another_epoch_is_refused),
 		cmocka_unit_test(of_a_newer_version_nothing_is_taken_by_half),
 		cmocka_unit_test(after_a_grant_comes_the_floor),
