@@ -339,8 +339,11 @@ static bool is_recorded_of(const char *file, const char *node)
 	       strspn(file + n + 1, "0123456789abcdef") == 40;
 }
 
-/* Who had a certificate of either name could be taken for the other. */
-static int refuse_like_name(struct ca *ca, const char *node)
+/*
+ * Who had a certificate of either name could be taken for the other. A name that is in use is
+ * renewed all the same: otherwise one that was mistyped years ago ends the right one.
+ */
+static int refuse_like_name(struct ca *ca, const char *node, bool renew)
 {
 	char path[BWL_PKI_PATH];
 	int n = (int)strlen(node);
@@ -351,11 +354,19 @@ static int refuse_like_name(struct ca *ca, const char *node)
 	while (d && !r && (de = readdir(d))) {
 		if (!is_recorded_of(de->d_name, node) || !strncmp(de->d_name, node, (size_t)n))
 			continue;
-		r = bwl_fail(
-			ca->e, EEXIST,
-			"%.*s has or had a certificate, and IKE does not tell %s from it: only "
-			"the case of letters differs",
-			n, de->d_name, node);
+		if (renew) {
+			bwl_warn(
+				"%.*s has or had a certificate, and IKE does not tell %s from it: only "
+				"the case of letters differs; if it is in use, give one of them another "
+				"name",
+				n, de->d_name, node);
+			break;
+		}
+		bwl_fail(ca->e, EEXIST,
+			 "%.*s has or had a certificate, and IKE does not tell %s from it: only "
+			 "the case of letters differs",
+			 n, de->d_name, node);
+		r = bwl_hint(ca->e, "give the tray another name");
 	}
 	if (d)
 		closedir(d);
@@ -392,7 +403,7 @@ int bwl_pki_issue(const char *dir, const struct bwl_pki_request *q, struct bwl_p
 	if (!r)
 		r = bwl_pki_path(ret->cert, e, out, "x509", file, NULL);
 	if (!r)
-		r = refuse_like_name(&ca, q->node);
+		r = refuse_like_name(&ca, q->node, q->renew);
 	if (!r && !q->renew && !access(ret->cert, F_OK)) {
 		r = bwl_fail(e, EEXIST, "%s already has a certificate: %s", q->node, ret->cert);
 		bwl_hint(e, "bwlimit-ctl pki renew %s", q->node);

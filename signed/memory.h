@@ -88,6 +88,8 @@ bool bwl_memory_is_revoked(const struct bwl_memory *m, const uint8_t digest[32])
  * people as a widening needs.
  */
 bool bwl_memory_is_expelled(const struct bwl_memory *m, const char *name, const char *id);
+/* The name in an expulsion by which that tray is expelled; NULL: it is not. */
+const char *bwl_memory_expelled_as(const struct bwl_memory *m, const char *name);
 /* Is this tray expelled by enough people for its own keys to be destroyed? */
 bool bwl_memory_destroys(const struct bwl_memory *m);
 /* For an expulsion: does it hold, or was its tray enrolled after it was signed? */

@@ -29,6 +29,14 @@ bool bwl_memory_is_expelled(const struct bwl_memory *m, const char *name, const 
 	return false;
 }
 
+const char *bwl_memory_expelled_as(const struct bwl_memory *m, const char *name)
+{
+	for (size_t i = 0; i < m->nexpelled; i++)
+		if (bwl_identity_is_peer(m->expelled[i].tray, name, NULL))
+			return m->expelled[i].tray;
+	return NULL;
+}
+
 bool bwl_memory_destroys(const struct bwl_memory *m)
 {
 	const struct memory_expelled *x = find(m, m->tray.name);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <syslog.h>
 #include <bwl/identity.h>
+#include <bwl/model.h>
 #include <bwl/publish.h>
 #include "accept.h"
 #include "agent.h"
@@ -139,24 +140,39 @@ static void add_once(struct names *all, const char *name)
 	all->name[all->n++] = name;
 }
 
-/* The maps have names that the policy no longer has, or that only broken glass has. */
+/*
+ * The maps have names that the policy no longer has, or that only broken glass has. If nobody can
+ * say who the peers are, any of them may be that tray.
+ */
 static int expel_peers(struct documents *v, const struct bwl_signed *d, const char *tray,
 		       struct bwl_err *e)
 {
+	const uint32_t most = v->pins->schema.max_peers;
 	struct desired kept;
 	const struct bwl_policy *pol = who_is_who(v, &kept);
+	BWL_AUTO_FREE char(*in_maps)[BWL_NAME_LEN] = bwl_must(calloc(most, sizeof(*in_maps)));
 	BWL_AUTO_FREE const char **name = bwl_must(
-		calloc((pol ? pol->npeers : 0) + v->pins->schema.max_peers + 1, sizeof(*name)));
+		calloc((pol ? pol->npeers : 0) + most + 1, sizeof(*name)));
 	struct names all = { name, 0 };
 	int r;
 
+	if (!pol && docs_has_policy(&v->docs)) {
+		agent_later(
+			LOG_ALERT, "expelled",
+			"the policy cannot be read, so nobody can tell which peers are tray %s, which was "
+			"expelled: all peers are closed",
+			tray);
+		desired_free(&kept);
+		return close_all(v, d->terms.issued_s, e);
+	}
 	add_once(&all, tray);
 	for (size_t i = 0; pol && i < pol->npeers; i++)
 		if (bwl_identity_is_peer(tray, pol->peers[i].name, pol->peers[i].ipsec_id))
 			add_once(&all, pol->peers[i].name);
-	for (uint32_t i = 1; i < v->pins->schema.max_peers; i++)
-		if (bwl_identity_is_peer(tray, v->pins->name[i].name, NULL))
-			add_once(&all, v->pins->name[i].name);
+	/* A copy: whoever writes the maps may give the slot to another name. */
+	for (uint32_t i = 1; i < most; i++)
+		if (bwl_identity_is_peer(tray, bwl_peer_name(v->pins, i, in_maps[i]), NULL))
+			add_once(&all, in_maps[i]);
 	r = close_names(v, &all, d->terms.issued_s, e);
 	desired_free(&kept);
 	return r;

@@ -104,6 +104,20 @@ static int raise_limits(struct documents *v, struct bwl_err *e)
 	return bwl_memory_keep(v->docs.m, v->a->state_dir, e);
 }
 
+/* An enrolment opens what has exactly its name; a like name that is expelled closes it still. */
+static void say_still_expelled(const struct documents *v, const struct bwl_signed *d)
+{
+	const char *tray = bwl_payload_text(d->body, "tray"),
+		   *as = bwl_memory_expelled_as(v->docs.m, tray);
+
+	if (as)
+		agent_later(
+			LOG_WARNING, "documents",
+			"tray %s is enrolled, but stays closed: %s is expelled, and IKE does not tell "
+			"them apart: enrol %s, too, or give one of them another name",
+			tray, as, as);
+}
+
 #define GRANTS_SAID 16 /* that a policy ends */
 
 /* Whoever signed a grant must hear that a policy has ended it: its number says "taken" still. */
@@ -156,8 +170,10 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 	docs_rebuild(v);
 	say_ended(v, c, was, nwas);
 	docs_source_fresh(v->a->source, v->docs.fresh);
-	if (t == BWL_SIGNED_ENROLMENT)
+	if (t == BWL_SIGNED_ENROLMENT) {
 		docs_spare_keys(v);
+		say_still_expelled(v, &d->d);
+	}
 	if (raise_limits(v, &no))
 		agent_later(LOG_ERR, "documents", "%s", no.text);
 	return 0;

@@ -17,6 +17,7 @@ int fleet_doc_believe(struct fleet *f, const char *tray, enum bwl_doc_kind kind,
 		      struct fleet_doc *ret);
 /* The enrolment of a tray, its own or the one for all; errors as above. */
 int fleet_enrolment(struct fleet *f, const char *tray, struct fleet_doc *ret);
+/* By an expulsion of exactly that name. */
 int fleet_is_expelled(struct fleet *f, const char *tray, bool *ret);
 /* Reports it: on standard error, once, and in fleet_tampering(). tray NULL: for all. */
 void fleet_tampered(struct fleet *f, const char *tray, enum bwl_doc_kind kind, const char *name,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <bwl/identity.h>
 #include "../signed.h"
 #include "believe.h"
 #include "fleet.h"
@@ -238,7 +239,8 @@ struct fleet_tray *fleet_tray_add(struct fleet *f, const char *name)
 
 struct listing {
 	struct fleet *f;
-	size_t before; /* bytes of "PREFIX/node/" */
+	size_t before;    /* bytes of "PREFIX/node/" */
+	json_t *expelled; /* names in expulsions */
 };
 
 /* Keys come in order, so a tray's keys are next to each other. */
@@ -270,21 +272,36 @@ static int take_key(void *arg, const struct bwl_etcd_kv *kv)
 	return 0;
 }
 
-/* An expulsion is named after its tray. Whether it is valid is checked after the listing. */
+/* An expulsion is named after its tray. */
 static int take_expelled(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct listing *l = arg;
-	char name[BWL_ETCD_KEY_MOST];
 	size_t len = bwl_pb_len(kv->key);
-	struct fleet_tray *t;
 
-	if (len <= l->before || len - l->before >= sizeof(name))
-		return 0;
-	snprintf(name, sizeof(name), "%.*s", (int)(len - l->before),
-		 (const char *)kv->key.at + l->before);
-	t = fleet_tray(l->f, name);
-	if (t)
-		t->expelled = true;
+	if (len > l->before)
+		json_array_append_new(l->expelled,
+				      json_stringn((const char *)kv->key.at + l->before,
+						   len - l->before));
+	return 0;
+}
+
+/* By its name, or by one that IKE does not tell from it, as on trays. */
+static int is_expelled(struct fleet *f, struct fleet_tray *t, const json_t *expelled)
+{
+	const json_t *v;
+	size_t i;
+	int r;
+
+	json_array_foreach(expelled, i, v)
+	{
+		const char *as = json_string_value(v);
+
+		if (!as || !bwl_identity_is_peer(as, t->name, NULL))
+			continue;
+		r = fleet_is_expelled(f, as, &t->expelled);
+		if (r || t->expelled)
+			return r;
+	}
 	return 0;
 }
 
@@ -301,10 +318,11 @@ int fleet_trays(struct fleet *f)
 	if (f->n)
 		qsort(f->tray, f->n, sizeof(*f->tray), by_name);
 	l.before = (size_t)snprintf(range, sizeof(range), "%s/all/doc/expulsion/", f->conf.prefix);
+	l.expelled = json_array();
 	r = r ? r : bwl_etcd_keys(f->g, range, take_expelled, &l, &revision, &f->c->err);
 	for (size_t i = 0; !r && i < f->n; i++)
-		if (f->tray[i].expelled)
-			r = fleet_is_expelled(f, f->tray[i].name, &f->tray[i].expelled);
+		r = is_expelled(f, &f->tray[i], l.expelled);
+	json_decref(l.expelled);
 	return r;
 }
 

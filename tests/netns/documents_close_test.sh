@@ -174,7 +174,10 @@ spelt() {
 }
 closed_are() {
 	local peer out=''
-	for peer in f1 f2 f3 f4 f5 ${2-}; do ! state "$peer" revoked || out+="$peer "; done
+	for peer in f1 f2 f3 f4 f5 ${2-}; do
+		state "$peer" revoked && out+="$peer " && continue
+		[[ $("$CTL" --json peer show "$peer" | jq -r .state) == [a-z]* ]] || { note "no $peer"; return 1; }
+	done
 	[[ $out == "$1" ]] || { note "closed are $out"; false; }
 }
 taken_now() { # sentence KIND NAME WHO, the content on standard input
@@ -198,4 +201,12 @@ checks() { # identity
 check "control: policy check accepts one" checks CN=tray-3
 refute "an identity that cannot be compared with a tray's name is refused" checks keyid:tray-3
 check "with the place and the reason" grep -q "peer f6: ipsec id 'keyid:tray-3' is not an identity: a key id" "$LAB_TMP/out"
+note "Expelled while nobody can tell who the peers are"
+docs_die
+rm -f "$BWLIMIT_STATE_DIR"/documents/* "$BWLIMIT_STATE_DIR/accepted.yaml"
+docs_agent
+check "control: all of them are open in the maps" closed_are '' f6
+later
+taken_now "an expulsion is taken" expulsion tray-9 bob <<<'{"tray": "tray-9", "reason": "stolen"}'
+check "and closes all peers, as any of them may be that tray" closed_are 'f1 f2 f3 f4 f5 f6 ' f6
 done_testing

@@ -86,6 +86,10 @@ check "and is told what to do" says 'pki issue tray-9'
 refute "a node that nobody knows cannot be revoked" pki revoke tray-9
 refute "a name that differs from another one's in the case of letters alone is none: charon takes both for one" pki issue TRAY-8
 check "and is told whose" says 'tray-8 has or had a certificate, and IKE does not tell TRAY-8 from it'
+touch "$ca/issued/TRAY-8-$(printf '%040d' 7).pem"
+check "one that was mistyped before does not keep the right one from being renewed" pki renew tray-8
+check "with a warning" grep -q 'warning: TRAY-8 has or had a certificate' "$tmp/err"
+rm "$ca/issued/TRAY-8-"*
 refute "a name with a path in it is none" pki issue ../x
 check "and wrong use" says 'not the name of a node'
 # With the authority's stolen key a thief can be any tray, and is on no revocation list: until there is a new authority.
