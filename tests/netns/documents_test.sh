@@ -96,10 +96,10 @@ sign policy second alice,bob < <(docs_text 1mbit 2mbit)
 later 300 # in which the policy waits for its second signature
 LIFE=20m taken "one person's grant at the present limit" grant more alice < <(echo '{"peer": "d1", "limit": {"rate": "2mbit"}, "reason": "ticket"}')
 check "ends with the policy that was signed before it, and came after it" eval 'give policy second && rate d1 1000000'
-dated 86400 revocation ahead alice <<<'{"peers": ["d2"], "reason": "drill"}'
+dated 58 revocation ahead alice <<<'{"peers": ["d2"], "reason": "drill"}'
 check "what closes waits for no time" eval 'give revocation ahead && state d2 revoked'
-later
-taken "and two people open again what it closed" policy base alice,bob --opens d2 < <(docs_text 5mbit 5mbit)
+later 60
+taken "and two people open again, once it has come, what it closed" policy base alice,bob --opens d2 < <(docs_text 5mbit 5mbit)
 check "at once" state d2 live
 now_signed
 
