@@ -32,6 +32,7 @@ struct check {
 	unsigned n;
 	double volume_percent, heartbeat_s, lease_s, verify_failed;
 	unsigned closed, peers;
+	bool bare; /* a peer of mode monitor has neither rate nor volume */
 	uint64_t passed_bytes, dropped_bytes;
 };
 

@@ -102,36 +102,59 @@ static double share_of(const struct check *k, struct hist_reader *r, uint32_t id
 	return 100 * (double)all.v[HIST_SENT] / most;
 }
 
-/* A rate that is only counted may be exceeded, and nobody is woken for it. */
+/*
+ * What no enforced rate lets pass: its burst too, and a tenth for the seconds at which the history
+ * divides it.
+ */
+static double most_of(const struct check *k, const struct bwl_peer *body)
+{
+	double per_s = (double)bwl_rate_decode(&body->grant.rate) / 8;
+
+	return 110 + 100 * (double)bwl_rate_burst(&body->grant.rate) * (double)SECOND /
+			     (per_s * (double)k->at.limit_ns);
+}
+
+/*
+ * A rate that is only counted may be exceeded, and nobody is woken for it. Nor once it is enforced,
+ * or the peer is closed: what passed before stays in the history.
+ */
 static void judge_limits(struct check *k, struct hist_reader *r)
 {
-	double most[2] = { 0 }; /* [1]: of peers whose limits are enforced */
+	const struct bwl_peer *body;
+	double most[2] = { 0 }; /* [1]: within rates that were enforced */
 	uint32_t whose[2] = { 0 };
 	char name[BWL_NAME_LEN], t[BWL_UNIT_BUF];
+	bool now;
 
 	for (uint32_t id = 1; id < k->v->pins->schema.max_peers; id++) {
 		double share = share_of(k, r, id);
-		bool held = share > 0 &&
-			    bwl_enforced(k->v->pins, id, bwl_body(k->v->pins, &k->v->gen, id));
+		bool held;
 
+		if (share <= 0)
+			continue;
+		body = bwl_body(k->v->pins, &k->v->gen, id);
+		held = body && bwl_mode_enforces(body->meta.mode) && share <= most_of(k, body);
 		if (share > most[held]) {
 			most[held] = share;
 			whose[held] = id;
 		}
 	}
 	bwl_format_time(k->at.limit_ns, t);
-	if (most[1] >= (double)k->at.limit && bwl_peer_name(k->v->pins, whose[1], name))
+	if (most[1] >= (double)k->at.limit && bwl_peer_name(k->v->pins, whose[1], name)) {
 		check_say(k, "limits", CHECK_CRITICAL,
 			  "bwlimit-ctl history NAME --since 24h; bwlimit-ctl revoke NAME",
 			  "a theft? %s has taken %.0f %% of its own rate for %s", name, most[1], t);
-	else if (most[0] >= (double)k->at.limit && bwl_peer_name(k->v->pins, whose[0], name))
+	} else if (most[0] >= (double)k->at.limit && bwl_peer_name(k->v->pins, whose[0], name)) {
+		body = bwl_body(k->v->pins, &k->v->gen, whose[0]);
+		now = !body || bwl_enforced(k->v, whose[0], body);
 		check_say(k, "limits", CHECK_WARNING,
 			  "bwlimit-ctl history NAME --since 24h; bwlimit-ctl revoke NAME",
-			  "%s has taken %.0f %% of its own rate for %s, which is not enforced",
-			  name, most[0], t);
-	else
+			  "%s has taken %.0f %% of its own rate for %s, which %s", name, most[0], t,
+			  now ? "was not enforced then" : "is not enforced");
+	} else {
 		check_say(k, "limits", CHECK_OK, NULL,
 			  "no exit was at its own rate for the last %s (zones are not checked)", t);
+	}
 }
 
 void check_history(struct check *k)

@@ -155,8 +155,10 @@ static void look_at_peer(struct check *k, uint32_t id, const struct bwl_peer *bo
 	if (is == BWL_STAND_LIVE && body->meta.path != BWL_PATH_CLEAR &&
 	    !(LOAD(t->flags) & BWL_TUN_SA))
 		add_name(without_sa, k, id);
-	if (!bwl_enforced(k->v->pins, id, body))
+	if (!bwl_enforced(k->v, id, body)) {
 		add_name(counted, k, id);
+		k->bare |= bwl_is_bare(body);
+	}
 }
 
 void check_peers(struct check *k)
@@ -184,8 +186,7 @@ void check_peers(struct check *k)
 		  without_sa.n ? "%u encrypted peer%s no SA: %s"
 			       : "no encrypted peer is without an SA",
 		  without_sa.n, without_sa.n == 1 ? " has" : "s have", without_sa.text);
-	check_say(k, "enforced", counted.n ? CHECK_WARNING : CHECK_OK,
-		  "bwlimit-ctl grant NAME mode police reason TEXT, once the dry run is over",
+	check_say(k, "enforced", counted.n ? CHECK_WARNING : CHECK_OK, BWL_ENFORCE_HINT(k->bare),
 		  counted.n ? "limits of %u peer%s are counted, not enforced: %s"
 			    : "the limits of every peer are enforced",
 		  counted.n, BWL_S(counted.n), counted.text);
@@ -198,6 +199,18 @@ struct volumes {
 	char whose[BWL_LIMIT_KEY], held[BWL_LIMIT_KEY];
 	const char *why_held;
 };
+
+/*
+ * By the mode alone: what monitor let a grant use beyond its volume is as little a reason for
+ * anything after the grant's end.
+ */
+static bool counts(const struct bwl_view *v, uint32_t state)
+{
+	uint32_t id = bwl_limit_peer(v->pins, state);
+	const struct bwl_peer *body = id ? bwl_body(v->pins, &v->gen, id) : NULL;
+
+	return !body || bwl_mode_enforces(body->meta.mode);
+}
 
 static void look_at_volume(const struct bwl_limit *l, uint32_t state, void *arg)
 {
@@ -212,8 +225,9 @@ static void look_at_volume(const struct bwl_limit *l, uint32_t state, void *arg)
 		return;
 	bwl_limit_left(v->pins, &l->rate, &l->volume, state, v->now_ns, &left);
 	used = left.volume ? 100 * (double)left.used / (double)left.volume : 100;
-	x->counted += !bwl_limit_enforced(v, state);
-	if (used > x->most && bwl_limit_enforced(v, state)) {
+	if (!counts(v, state)) {
+		x->counted++;
+	} else if (used > x->most) {
 		x->most = used;
 		bwl_limit_key(v->pins, state, x->whose);
 	}

@@ -119,7 +119,7 @@ static bool revoked(const struct peer *p, double *ret)
 
 static bool enforced(const struct peer *p, double *ret)
 {
-	*ret = bwl_enforced(p->row.v->pins, p->row.id, p->row.body);
+	*ret = bwl_enforced(p->row.v, p->row.id, p->row.body);
 	return true;
 }
 

@@ -308,20 +308,23 @@ static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct
 static void check_enforced(struct bwl_report *r, struct bwl_pins *p, const struct bwl_gen *g)
 {
 	char names[NAMES * (BWL_NAME_LEN + 2)] = "", one[BWL_NAME_LEN];
+	const struct bwl_view v = { .pins = p, .gen = *g, .now_ns = bwl_now_ns() };
 	const struct bwl_peer *body;
+	bool bare = false;
 	unsigned n = 0;
 	size_t at = 0;
 
 	for (uint32_t id = 1; id < p->schema.max_peers; id++) {
 		body = bwl_body(p, g, id);
-		if (!body || bwl_enforced(p, id, body))
+		if (!body || bwl_enforced(&v, id, body))
 			continue;
+		bare |= bwl_is_bare(body);
 		if (n++ < NAMES && bwl_peer_name(p, id, one))
 			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
 					       at ? ", " : "", one);
 	}
 	if (n)
-		bwl_check(r, "enforced", BWL_WARN, "bwlimit-ctl grant NAME mode police reason TEXT",
+		bwl_check(r, "enforced", BWL_WARN, BWL_ENFORCE_HINT(bare),
 			  "mode monitor: limits of %u peer%s are counted, not enforced: %s%s", n,
 			  BWL_S(n), names, n > NAMES ? ", …" : "");
 	else

@@ -51,27 +51,38 @@ enum bwl_standing bwl_standing(const struct bwl_view *v, uint32_t id, const stru
 	return v->now_ns >= bwl_silent_at(v) ? BWL_STAND_SILENT : BWL_STAND_LIVE;
 }
 
-bool bwl_enforced(const struct bwl_pins *p, uint32_t id, const struct bwl_peer *body)
+bool bwl_enforced(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body)
 {
-	return !(body->meta.flags & BWL_PEER_GRANT) ||
-	       bwl_revoked_since(p, id, body->meta.grant_seq) || bwl_mode_enforces(body->meta.mode);
+	enum bwl_standing now = bwl_standing(v, id, body);
+
+	/* Silence ends with the next heartbeat: that does not end the dry run. */
+	return (now != BWL_STAND_LIVE && now != BWL_STAND_SILENT) ||
+	       bwl_mode_enforces(body->meta.mode);
+}
+
+uint32_t bwl_limit_peer(const struct bwl_pins *p, uint32_t state)
+{
+	const uint32_t n = p->schema.max_peers;
+	const struct bwl_extra *x;
+
+	if (state < BWL_EXTRA_STATE(n, 0))
+		return state == bwl_grant_state(state / 2) ? state / 2 : 0;
+	x = &p->extra[(state - BWL_EXTRA_STATE(n, 0)) / 2];
+	return x->kind == BWL_X_CLASS || x->kind == BWL_X_TENANT ? x->peer : 0;
 }
 
 bool bwl_limit_enforced(const struct bwl_view *v, uint32_t state)
 {
-	const uint32_t n = v->pins->schema.max_peers;
-	const struct bwl_peer *body;
-	const struct bwl_extra *x;
-	uint32_t id = state / 2;
+	uint32_t id = bwl_limit_peer(v->pins, state);
+	const struct bwl_peer *body = id ? bwl_body(v->pins, &v->gen, id) : NULL;
 
-	if (state >= 2 * n) {
-		x = &v->pins->extra[(state - 2 * n) / 2];
-		if (x->kind != BWL_X_CLASS && x->kind != BWL_X_TENANT)
-			return true;
-		id = x->peer;
-	}
-	body = bwl_body(v->pins, &v->gen, id);
-	return !body || bwl_enforced(v->pins, id, body);
+	return !body || bwl_enforced(v, id, body);
+}
+
+bool bwl_is_bare(const struct bwl_peer *body)
+{
+	return body->grant.rate.flags & BWL_RATE_UNLIMITED &&
+	       body->grant.volume.spendable_bytes == BWL_VOLUME_NONE;
 }
 
 const char *bwl_standing_name(enum bwl_standing s)

@@ -186,7 +186,8 @@ FIELD(grant_volume, NULL, ">VOLUME", lim_text(bwl_lim_volume(&r->pol->grant, BUF
 FIELD(mode, "mode", "MODE",
       bwl_v_both(json_string(bwl_mode_name(r->pol->mode)), "%s%s", bwl_mode_name(r->pol->mode),
 		 bwl_mode_enforces(r->pol->mode) ? "" : BWL_NOT_ENFORCED));
-FIELD(enforced, "enforced", NULL, bwl_v_yes(bwl_peer_enforced(r->pol)));
+FIELD(enforced, "enforced", NULL,
+      bwl_v_yes(bwl_peer_enforced(r->pol) || r->now_ns >= r->pol->expiry_ns));
 FIELD(mark_percent, "mark_percent", NULL,
       bwl_v_json(r->pol->mode == BWL_MODE_MARK ? json_integer(r->pol->mark_pct) : json_null()));
 FIELD(pol_expires, "expires_in_s", "?EXPIRES", bwl_v_in(r->pol->expiry_ns, r->now_ns));
@@ -244,7 +245,7 @@ FIELD(left, "left", ">VOLUME USED", r->body ? bwl_v_left(&r->left) : bwl_v_json(
 FIELD(expires, "expires_in_s", "EXPIRES", bwl_v_in(r->body->meta.expiry_ns, r->v->now_ns));
 FIELD(body_mode, "mode", NULL, bwl_v_text(bwl_mode_name(r->body->meta.mode)));
 FIELD(mode_in_force, "mode_in_force", "MODE", bwl_v_mode(r->v->pins, r->id, r->body->meta.mode));
-FIELD(body_enforced, "enforced", NULL, bwl_v_yes(bwl_enforced(r->v->pins, r->id, r->body)));
+FIELD(body_enforced, "enforced", NULL, bwl_v_yes(bwl_enforced(r->v, r->id, r->body)));
 FIELD(portion, "portion_bits_per_second", NULL, portion(r));
 FIELD(horizon, "horizon_s", NULL,
       bwl_v_json(bwl_mode_paces(r->pol->mode) ? bwl_json_span(horizon_ns(r)) : json_null()));

@@ -34,11 +34,18 @@ enum bwl_standing bwl_standing(const struct bwl_view *v, uint32_t id, const stru
 const char *bwl_standing_name(enum bwl_standing s);
 /*
  * Are the peer's own limits enforced, or counted only? As bwl_peer_enforced() (bwl/policy.h), from
- * the maps. Also of a limit by its state: those of a zone, a port, the node, a floor or of accept
- * always are.
+ * the maps; and where the grant has ended there is nothing to enforce. Also of a limit by its
+ * state: those of a zone, a port, the node, a floor or of accept always are.
  */
-bool bwl_enforced(const struct bwl_pins *p, uint32_t id, const struct bwl_peer *body);
+bool bwl_enforced(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body);
 bool bwl_limit_enforced(const struct bwl_view *v, uint32_t state);
+/* The peer whose mode says whether that limit holds while the grant is live; 0: it always does. */
+uint32_t bwl_limit_peer(const struct bwl_pins *p, uint32_t state);
+/* How an operator enforces the limits of a peer in mode monitor, which may have none. */
+bool bwl_is_bare(const struct bwl_peer *body);
+#define BWL_ENFORCE_HINT(bare)                                                                     \
+	((bare) ? "bwlimit-ctl grant NAME rate R mode police reason TEXT"                          \
+		: "bwlimit-ctl grant NAME mode police reason TEXT")
 /*
  * When grants fall to their floors: BWL_NEVER_NS for `heartbeat: none`, 0 if it was never renewed.
  */
