@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See effects.h. */
+#include <errno.h>
 #include <string.h>
 #include <bwl/effects.h>
 
@@ -21,6 +22,18 @@ bool bwl_effect_hop(const struct bwl_policy *pol, const struct bwl_pol_peer *q, 
 	if (q->has_via6)
 		memcpy(ret->via6, q->via6, sizeof(ret->via6));
 	return true;
+}
+
+int bwl_effect_grant(const char *name, const struct bwl_lim *grant, unsigned mode,
+		     struct bwl_err *e)
+{
+	if (!bwl_grant_is_empty(grant, mode))
+		return 0;
+	bwl_fail(e, EINVAL,
+		 "peer %s: grant is empty: without rate and volume mode %s would limit nothing",
+		 name, bwl_mode_name(mode));
+	return bwl_hint(e, "bwlimit-ctl grant %s rate R mode %s reason …", name,
+			bwl_mode_name(mode));
 }
 
 bool bwl_effect_arrives(const struct bwl_pol_peer *q, struct bwl_lim *ret)

@@ -93,8 +93,8 @@ void bwl_check_limit(struct bwl_check *c, const struct bwl_lim *l, const char *w
 	if (!l->present)
 		return;
 	bwl_check_words(full, sizeof(full), who, ": ", what);
-	if (l->rate_bps == BWL_NO_RATE && !l->has_volume && !may_be_empty &&
-	    bwl_sure_of(c->rep, &c->w, "rate") && bwl_sure_of(c->rep, &c->w, "volume"))
+	if (!may_be_empty && bwl_lim_is_empty(l) && bwl_sure_of(c->rep, &c->w, "rate") &&
+	    bwl_sure_of(c->rep, &c->w, "volume"))
 		BWL_BAD(c, EINVAL, "%s is empty: give rate, volume or both", full);
 	sure = !l->burst || bwl_sure_of(c->rep, &c->w, "rate");
 	bwl_place_key(&c->w, "rate");

@@ -84,7 +84,7 @@ static void check_grant(struct bwl_check *c, size_t i, const char *who)
 		x->grant.burst = bwl_default_burst_shape(x->grant.rate_bps);
 	bwl_check_at(c, "peers", i, "grant", x->line);
 	bwl_check_limit(c, &x->grant, who, "grant",
-			!bwl_mode_enforces(x->mode) || !sure(c, i, "grant/mode"));
+			!bwl_grant_is_empty(&x->grant, x->mode) || !sure(c, i, "grant/mode"));
 	check_horizon(c, x, who);
 	if (!bwl_peer_enforced(x))
 		bwl_policy_warn(c->p, c->file, x->line,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/effects.h>
 #include <bwl/units.h>
 #include <bwl/give.h>
 #include "build.h"
@@ -164,6 +165,9 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 		return bwl_hint(e, "bwlimit-ctl grant %s rate R for TIME reason …", name);
 	}
 	r = check_lim(name, &lim, e);
+	if (!r && c->set & (BWL_SET_RATE | BWL_SET_VOLUME | BWL_SET_MODE))
+		r = bwl_effect_grant(name, &lim, c->set & BWL_SET_MODE ? c->mode : old.meta.mode,
+				     e);
 	if (!r && bwl_gen_touch(g, 0, floor))
 		r = bwl_fail(e, ENOMEM, "cannot map the floor of peer %s", name);
 	if (r)

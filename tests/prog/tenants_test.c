@@ -358,6 +358,56 @@ static void peers_without_ports_have_nothing_of_it(void **state)
 	bwl_gen_close(&g);
 }
 
+/* As a policy file with such a grant is refused: in any mode that enforces, it would pass
+ * everything. */
+static void what_leaves_monitor_has_a_limit_to_leave_it_for(void **state)
+{
+	static const struct {
+		const char *grant;
+		struct bwl_change c;
+		bool ok;
+	} changes[] = {
+		{ "mode: monitor", { .set = BWL_SET_MODE, .mode = BWL_MODE_POLICE }, false },
+		{ "mode: monitor", { .set = BWL_SET_MODE, .mode = BWL_MODE_SHAPE }, false },
+		{ "mode: monitor", { .set = BWL_SET_MODE, .mode = BWL_MODE_MONITOR }, true },
+		{ "mode: monitor",
+		  { .set = BWL_SET_MODE | BWL_SET_RATE, .lim.rate_bps = 8000000 },
+		  true },
+		{ "mode: monitor",
+		  { .set = BWL_SET_MODE | BWL_SET_VOLUME, .lim = { .has_volume = true } },
+		  true },
+		{ "mode: monitor", { .set = BWL_SET_EXPIRY, .expiry_ns = 1 }, true },
+		{ "mode: monitor, rate: 1mbit",
+		  { .set = BWL_SET_MODE, .mode = BWL_MODE_POLICE },
+		  true },
+		{ "mode: monitor, volume: 1mb",
+		  { .set = BWL_SET_MODE, .mode = BWL_MODE_POLICE },
+		  true },
+		{ "rate: 1mbit", { .set = BWL_SET_RATE }, false }, /* unlimited */
+		{ "rate: 1mbit, volume: 1mb", { .set = BWL_SET_RATE }, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		struct bwl_change c = changes[i].c;
+		struct bwl_err e = { 0 };
+		int r;
+
+		apply(HEAD "peers:\n" DEST("store", 1) "grant: { %s } }\n", changes[i].grant);
+		c.set |= BWL_SET_AUTHORISE; /* `grant`; and without: `peer set` */
+		r = bwl_peer_change(rig->pins, "store", &c, &e);
+		if (r != (changes[i].ok ? 0 : -EINVAL))
+			fail_msg("%zu: grant: %d %s", i, r, e.text);
+		if (!r)
+			continue;
+		assert_non_null(strstr(e.text, "grant is empty"));
+		assert_non_null(strstr(e.hint, "bwlimit-ctl grant store rate R mode "));
+		r = bwl_peer_change(rig->pins, "store", &changes[i].c, &e);
+		if (r != -EINVAL)
+			fail_msg("%zu: peer set: %d", i, r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +423,7 @@ int main(void)
 		RIG_TEST(a_port_that_comes_beside_another_begins_anew),
 		RIG_TEST(mode_monitor_counts_a_port_and_stops_nothing),
 		RIG_TEST(monitor_counts_what_police_drops),
+		RIG_TEST(what_leaves_monitor_has_a_limit_to_leave_it_for),
 		RIG_TEST(each_port_is_counted_beside_the_class),
 		RIG_TEST(a_port_with_shares_passes_its_burst_and_no_more),
 		RIG_TEST(what_is_in_force_reads_back),

@@ -20,6 +20,13 @@ struct bwl_hop {
 bool bwl_effect_hop(const struct bwl_policy *pol, const struct bwl_pol_peer *q,
 		    struct bwl_hop *ret);
 
+/*
+ * Refuses a grant that is empty (bwl_grant_is_empty()), with the next step. For edits that change
+ * limits or mode: an end that comes sooner is welcome also where nothing is limited.
+ */
+int bwl_effect_grant(const char *name, const struct bwl_lim *grant, unsigned mode,
+		     struct bwl_err *e);
+
 /* What may arrive from it; false: nothing. */
 bool bwl_effect_arrives(const struct bwl_pol_peer *q, struct bwl_lim *ret);
 

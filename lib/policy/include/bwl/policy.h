@@ -240,7 +240,21 @@ static inline bool bwl_mode_enforces(unsigned mode)
 	return mode != BWL_MODE_MONITOR;
 }
 
-/* The same of a peer. To one that has no grant, or whose grant is revoked, nothing passes. */
+/*
+ * A grant with neither rate nor volume is for a mode that enforces nothing: in any other it would
+ * pass everything, and count as enforced. Policies and edits ask this alike.
+ */
+static inline bool bwl_lim_is_empty(const struct bwl_lim *l)
+{
+	return l->rate_bps == BWL_NO_RATE && !l->has_volume;
+}
+
+static inline bool bwl_grant_is_empty(const struct bwl_lim *grant, unsigned mode)
+{
+	return bwl_mode_enforces(mode) && bwl_lim_is_empty(grant);
+}
+
+/* Of a peer. To one that has no grant, or whose grant is revoked, nothing passes. */
 static inline bool bwl_peer_enforced(const struct bwl_pol_peer *p)
 {
 	return !p->grant.present || p->revoked || bwl_mode_enforces(p->mode);
