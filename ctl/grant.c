@@ -106,8 +106,24 @@ static int check_grant(struct ctl *c, struct bwl_pins *pins, const char *name,
 	return r;
 }
 
-static void print_grant(struct ctl *c, const char *name, uint64_t expiry_ns, uint64_t now_ns,
-			const struct ctl_words *w, const uint64_t *given)
+static bool is_enforced(struct bwl_pins *pins, const char *name)
+{
+	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() };
+	const struct bwl_peer *body;
+	uint32_t id;
+	bool is;
+
+	if (bwl_gen_open(pins, bwl_active_slot(pins), &v.gen, NULL))
+		return false;
+	id = bwl_peer_id(pins, &v.gen, name);
+	body = ctl_view_peer(&v, id);
+	is = body && bwl_enforced(&v, id, body);
+	bwl_gen_close(&v.gen);
+	return is;
+}
+
+static void print_grant(struct ctl *c, struct bwl_pins *pins, const char *name, uint64_t expiry_ns,
+			uint64_t now_ns, const struct ctl_words *w, const uint64_t *given)
 {
 	char t[BWL_UNIT_BUF], all[BWL_UNIT_BUF], when[BWL_WHEN_BUF];
 	json_t *o;
@@ -118,6 +134,7 @@ static void print_grant(struct ctl *c, const char *name, uint64_t expiry_ns, uin
 		json_object_set_new(o, "why", json_string(w->reason));
 		json_object_set_new(o, "expires_in_s", bwl_json_in(expiry_ns, now_ns));
 		json_object_set_new(o, "given_bytes", given ? bwl_json_u64(*given) : json_null());
+		json_object_set_new(o, "enforced", json_boolean(is_enforced(pins, name)));
 		bwl_doc_print(o);
 		return;
 	}
@@ -196,7 +213,7 @@ static int grant(struct ctl *c, int argc, char **argv)
 		if (w.once && x.windowed)
 			bwl_audit("grant %s: %llu bytes more of its volume, once", argv[0],
 				  (unsigned long long)given);
-		print_grant(c, argv[0], x.end, now, &w, w.once && x.windowed ? &given : NULL);
+		print_grant(c, pins, argv[0], x.end, now, &w, w.once && x.windowed ? &given : NULL);
 		ctl_say_limits(c, pins, argv[0]);
 		if (w.once && x.windowed && !given)
 			r = bwl_fail(&c->err, EAGAIN,

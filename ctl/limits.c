@@ -11,7 +11,7 @@ static void say(const struct bwl_peer_row *row)
 		const struct bwl_field *field;
 	} limits[] = {
 		{ "rate", &bwl_f_rate },         { ", burst", &bwl_f_burst },
-		{ ", used", &bwl_f_left },       { ", mode", &bwl_f_body_mode },
+		{ ", used", &bwl_f_left },       { ", mode", &bwl_f_mode_in_force },
 		{ ", expires", &bwl_f_expires },
 	};
 

@@ -16,6 +16,7 @@ struct volume {
 	char key[BWL_LIMIT_KEY];
 	const struct bwl_release *release;
 	struct bwl_left left;
+	bool enforced;
 };
 
 const char *ctl_ledger_word(const struct bwl_release *m, const struct bwl_left *left)
@@ -54,10 +55,17 @@ static struct bwl_value get_volume(const void *row)
 
 static struct bwl_value get_share(const void *row)
 {
-	const struct bwl_left *l = &((const struct volume *)row)->left;
+	const struct volume *x = row;
+	const struct bwl_left *l = &x->left;
 
-	return bwl_v_both(json_null(), "%.1f %%",
-			  l->volume ? 100.0 * (double)l->used / (double)l->volume : 100);
+	return bwl_v_both(json_null(), "%.1f %%%s",
+			  l->volume ? 100.0 * (double)l->used / (double)l->volume : 100,
+			  x->enforced ? "" : BWL_NOT_ENFORCED);
+}
+
+static struct bwl_value get_enforced(const void *row)
+{
+	return bwl_v_yes(((const struct volume *)row)->enforced);
 }
 
 static struct bwl_value get_window(const void *row)
@@ -89,13 +97,13 @@ static const struct bwl_field fields[] = {
 	{ "limit_key", "~LIMIT", get_key },        { "used_bytes", ">USED", get_used },
 	{ "volume_bytes", ">VOLUME", get_volume }, { NULL, ">SHARE", get_share },
 	{ "window_s", "WINDOW", get_window },      { "released_bytes", ">RELEASED", get_released },
-	{ "ledger_state", "LEDGER", get_ledger },
+	{ "ledger_state", "LEDGER", get_ledger },  { "enforced", NULL, get_enforced },
 };
 
 static const struct bwl_column columns[] = {
 	{ &fields[0], BWL_BOTH }, { &fields[1], BWL_BOTH }, { &fields[2], BWL_BOTH },
 	{ &fields[3], BWL_BOTH }, { &fields[4], BWL_BOTH }, { &fields[5], BWL_BOTH },
-	{ &fields[6], BWL_BOTH }, { NULL, BWL_BOTH },
+	{ &fields[6], BWL_BOTH }, { &fields[7], BWL_BOTH }, { NULL, BWL_BOTH },
 };
 
 static void put(const struct bwl_limit *l, uint32_t state, void *arg)
@@ -109,6 +117,7 @@ static void put(const struct bwl_limit *l, uint32_t state, void *arg)
 		return;
 	bwl_limit_left(p, &l->rate, &l->volume, state, u->v->now_ns, &row.left);
 	bwl_limit_key(p, state, row.key);
+	row.enforced = bwl_limit_enforced(u->v, state);
 	if (!(u->n & (u->n - 1)))
 		u->rows = bwl_must(reallocarray(u->rows, u->n ? 2 * u->n : 1, sizeof(row)));
 	u->rows[u->n++] = row;

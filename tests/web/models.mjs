@@ -154,7 +154,7 @@ function ownLimits() {
 	Object.assign(d.policy.peers.find((p) => p.peer === 'log-collector'), more);
 	d.policy.host_ports.push({ ...d.policy.host_ports[0], port: 'hpf1', sources: ['10.8.0.0/24'], limit: null });
 	d.policy.zones.find((z) => z.zone === 'external').share = 'weighted';
-	const volume = (limit_key, used_bytes, volume_bytes) => ({ limit_key, used_bytes, volume_bytes, window_s: 86400, released_bytes: volume_bytes, ledger_state: 'released' });
+	const volume = (limit_key, used_bytes, volume_bytes) => ({ limit_key, used_bytes, volume_bytes, window_s: 86400, released_bytes: volume_bytes, ledger_state: 'released', enforced: true });
 	d.usage.volumes.push(volume('tenant log-collector/hpf0', 9.2e6, 10e6), volume('accept log-collector', 12e6, 50e6));
 	s.sent['log-collector/port/hpf0'] = (ago) => [wobble(1.8e6, ago), 0];
 	d.reasons.reasons.push({ port: 'hpf0', hook: 'ingress', reason: 'port-rate', passes: false, text: 'over the rate of its host port', todo: null, frames: 40, bytes: 60_000, charged_bytes: 0 });
