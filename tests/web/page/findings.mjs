@@ -29,6 +29,8 @@ const FINDINGS = [
 	['note', 'backup: its mode fell back to police', 'bwlimit-ctl peer show backup', (d) => { Object.assign(grantOf(d, 'backup'), { mode: 'shape', mode_in_force: 'police' }); }],
 	['today', 'backup: its limits are not enforced', 'bwlimit-ctl grant backup mode police reason WHY', (d) => { Object.assign(grantOf(d, 'backup'), { mode: 'monitor', mode_in_force: 'monitor', enforced: false }); }],
 	['now', 'A peer’s DPU breaks its promise', 'bwlimit-ctl watch', refusedBy('tunnel-source')],
+	['today', 'backup: its limits are not enforced', 'bwlimit-ctl grant backup rate 10mbit mode police reason WHY', (d) => { Object.assign(grantOf(d, 'backup'), { mode: 'monitor', mode_in_force: 'monitor', enforced: false });
+		for (const of of [grantOf(d, 'backup'), d.top.peers.find((p) => p.peer === 'backup')]) Object.assign(of, { rate_bits_per_second: null, left: null }); }],
 	['note', 'Packets to an encrypted peer had no SA', 'bwlimit-ctl watch', refusedBy('no-sa')],
 	['note', 'The last gate refused packets', 'bwlimit-ctl watch', refusedBy('gate')],
 	['today', 'verify warns: clock', 'chronyc tracking', (d) => { d.verify.checks.push({ id: 'clock', result: 'warn', text: 'time is not synchronised', todo: 'chronyc tracking' }); d.verify.warned_count++; }],

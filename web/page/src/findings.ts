@@ -157,7 +157,7 @@ function ofPeer(r: Row): Finding[] {
 	if (!r.enforced && r.state === 'live')
 		f.push({ key: `enforced ${r.peer}`, level: r.unlimited === 'all' ? 'now' : 'today', what: `${r.peer}: its limits are not enforced`, since: null,
 			means: `Mode monitor: what is over its own limits is counted, and passes.${r.unlimited === 'all' ? ' No limit of a zone or of this node holds it either.' : r.unlimited ? ' Only its zone or this node limits it.' : ''}`,
-			command: typed`bwlimit-ctl grant ${r.peer} mode police reason WHY`, peer: r.peer });
+			command: r.bare ? typed`bwlimit-ctl grant ${r.peer} rate 10mbit mode police reason WHY` : typed`bwlimit-ctl grant ${r.peer} mode police reason WHY`, peer: r.peer });
 	else if (r.unlimited)
 		f.push({ key: `unlimited ${r.peer}`, level: r.unlimited === 'all' ? 'now' : 'today', what: `${r.peer} has no limit${r.unlimited === 'all' ? '' : ' of its own'}`, since: null,
 			means: r.unlimited === 'all' ? 'An exit with neither rate nor volume, and no limit of a zone or of this node: what goes there is only counted.'

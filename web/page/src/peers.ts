@@ -37,6 +37,8 @@ export interface Row {
 	fallback: boolean;
 	/** false: mode monitor. Its own rate and volume limit nothing, so the other members have none of them. */
 	enforced: boolean;
+	/** it has neither rate nor volume, as mode monitor allows: to enforce it needs one */
+	bare: boolean;
 }
 
 export type LimitOf = 'peer' | 'zone' | 'node';
@@ -142,6 +144,7 @@ export function rows(s: Sources): Row[] | null {
 			mode: g?.mode_in_force ?? null,
 			fallback: g != null && g.mode !== g.mode_in_force,
 			enforced,
+			bare: t.rate_bits_per_second == null && (t.left ?? g?.left)?.volume_bytes == null,
 		};
 	});
 }
