@@ -165,7 +165,7 @@ struct bwl_peer_count {
 BWL_ASSERT_SIZE(struct bwl_peer_count, 40);
 
 /*
- * bwl_over_v1[id], per CPU; BPF writes. Of what passed: what passed only because the mode is
+ * bwl_over_v1[id], per CPU; BPF writes. Of what passed: what was over a limit of its own in mode
  * monitor (BWL_R_PASS_MONITOR). A map of its own: peers with another mode never touch it.
  */
 struct bwl_over_count {
