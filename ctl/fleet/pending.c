@@ -277,8 +277,11 @@ static int give(struct approval *a, const struct fleet_doc *before)
 
 	if (r)
 		return r;
-	if (p.len == before->len && !memcmp(bytes, before->bytes, p.len))
-		return 0; /* he did not sign */
+	if (p.len == before->len && !memcmp(bytes, before->bytes, p.len)) {
+		bwl_info(
+			"nothing was changed: it has no new signature, and waits for more signatures");
+		return 0; /* he did not sign, or has signed already */
+	}
 	p.bytes = bytes;
 	p.pending = bwl_signed_open(bytes, p.len, f->root, NULL, time(NULL), &d, &f->c->err) ||
 		    !d.enough;

@@ -201,7 +201,7 @@ struct total {
 	model_name name;
 	double passed_bps, dropped_bps, rate_bps, window_s;
 	uint64_t used, volume;
-	bool seen, limited, has_window, mixed;
+	bool seen, limited, has_window, mixed, unenforced;
 	uint8_t worst; /* state or ledger */
 };
 
@@ -313,6 +313,7 @@ static void add_volumes(struct total *all, const struct model_tray *t)
 		x->used += v->used;
 		x->volume += v->volume;
 		x->limited &= v->limited;
+		x->unenforced |= v->unenforced;
 		x->worst = v->ledger > x->worst ? v->ledger : x->worst;
 		x->mixed |= !first &&
 			    (x->window_s != v->window_s || x->has_window != v->has_window);
@@ -344,6 +345,7 @@ json_t *model_usage(const struct model_asked *a)
 								   : json_null());
 		json_object_set_new(v, "released_bytes", json_null());
 		json_object_set_new(v, "ledger_state", json_string(model_ledgers[x[i].worst]));
+		json_object_set_new(v, "enforced", json_boolean(!x[i].unenforced));
 		json_array_append_new(rows, v);
 	}
 	free(x);

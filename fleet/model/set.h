@@ -64,7 +64,7 @@ struct model_peer {
 struct model_volume {
 	model_name key;
 	uint8_t ledger;
-	bool limited, has_window;
+	bool limited, has_window, unenforced; /* unenforced: its peer is in mode monitor */
 	uint64_t used, volume;
 	double window_s;
 };

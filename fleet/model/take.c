@@ -118,6 +118,7 @@ int model_take_usage(struct model_set *s, struct model_tray *t, const json_t *o)
 			.limited = json_is_number(json_object_get(v, "volume_bytes")),
 			.has_window = json_is_number(json_object_get(v, "window_s")),
 			.window_s = number(v, "window_s"),
+			.unenforced = json_is_false(json_object_get(v, "enforced")),
 		};
 	}
 	return 0;

@@ -7,15 +7,15 @@ Each document becomes FOLDER/NNNN-TYPE-NAME, numbered in order of arrival, and i
 the signed documents that were accepted and refused, and one whose name is in FOLDER/refuse is refused. With FOLDER/key,
 and $SAID, a program (bwl-said), that status is signed."""
 import array
-import base64
 import fcntl
-import hashlib
 import json
 import os
 import socket
 import subprocess
 import sys
 import time
+
+import signed_document
 
 F_GET_SEALS, SEALS = 1034, 2 | 4 | 8  # shrink, grow, write
 
@@ -41,14 +41,14 @@ def listed(name):
 
 def remember(ask, data):
     """Adds the document to the status. Returns an error if it is refused, otherwise None."""
-    payload = base64.b64decode(json.loads(data)["payload"])
-    what, version = f"{ask['type']}/{ask['name']}", json.loads(payload)["version"]
+    terms, digest = signed_document.read(data)
+    what, version = f"{ask['type']}/{ask['name']}", terms["version"]
     if listed(ask["name"]):
         refused[what] = {"version": version, "id": "signed-old", "text": "a newer one was taken"}
         return {"error": "a newer one was taken"}
     refused.pop(what, None)
     taken.pop(what, None)  # the newest comes last
-    taken[what] = {"version": version, "sha256": hashlib.sha256(payload).hexdigest()}
+    taken[what] = {"version": version, "sha256": digest}
     if ask["type"] == "policy":
         in_force[:] = [{"name": ask["name"], "since": "2026-11-22T05:30:00Z", **taken[what]}]
     return None

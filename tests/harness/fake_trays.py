@@ -25,6 +25,8 @@ import sys
 import tempfile
 import time
 
+import signed_document
+
 UTC = datetime.timezone.utc
 
 
@@ -141,12 +143,12 @@ class Fleet:
             key = base64.b64decode(kv["key"]).decode()
             if not key.endswith(("/policy/base", "/rollout/base")):
                 continue
-            payload = base64.b64decode(json.loads(base64.b64decode(kv["value"]))["payload"])
+            terms, digest = signed_document.read(base64.b64decode(kv["value"]))
             if key.endswith("/rollout/base"):
-                self.rollout = json.loads(payload)
+                self.rollout = terms
                 continue
-            self.newest = hashlib.sha256(payload).hexdigest()
-            self.policies[self.newest] = json.loads(payload)
+            self.newest = digest
+            self.policies[digest] = terms
 
     def run(self):
         while True:

@@ -81,17 +81,7 @@ kills_drawn() { # step
 killed_enough() { [[ $1 -ge 1 && $1 -ge $(($2 * 3 / 4)) ]]; } # hits, drawn
 # The terms of signed documents on standard input, and what a document's version stands for.
 doc_terms() { sed -n 's/^terms: //p'; }
-doc_digest() { # file
-	python3 - "$1" <<-'END'
-	import hashlib, sys
-	with open(sys.argv[1], "rb") as f:
-	    signed = f.read()
-	signed = signed[signed.index(b"type: "):]
-	head, _, text = signed.partition(b"\n\n")
-	text = text[:int(head.split(b"\nbytes: ")[1].split(b"\n")[0])]
-	print(hashlib.sha256(head + b"\n\n" + text).hexdigest())
-	END
-}
+doc_digest() { "$(dirname "${BASH_SOURCE[0]}")/signed_document.py" "$1"; } # file
 # Damages one byte of a file. It is turned over: a constant that is written there may stand there already.
 flip_byte() { # file, offset
 	local was

@@ -179,7 +179,7 @@ log_key() { # tray: its status is signed from now on
 }
 signature() { [[ $(fleet trays --json | jq -r ".trays[] | select(.tray == \"tray-$1\").status_signature") == "$2" ]]; }
 for i in 1 2; do check "tray-$i is enrolled with the key of its audit log" eval 'run log_key $i; ((code == 0)) || ! note "$(tail -n 3 "$ETCD_DIR/said")"'; done
-waiting() { etcdctl_as root get --print-value-only "$PREFIX/pending/all/doc/enrolment/tray-1" "$PREFIX/pending/all/doc/enrolment/tray-2" | head -n 1 | jq -r .payload | base64 -d | jq -c '[.labels, (.log_key != null)]'; }
+waiting() { etcdctl_as root get --print-value-only "$PREFIX/pending/all/doc/enrolment/tray-1" "$PREFIX/pending/all/doc/enrolment/tray-2" | doc_terms | head -n 1 | jq -c '[.labels, (.log_key != null)]'; }
 check "an enrolment that names neither keeps labels and key" eval 'fleet enrol tray-1 --key "$desk/alice.pem" >/dev/null && [[ $(waiting) == "[[\"rack=1\",\"row=b\"],true]" ]] || ! note "$(waiting)"'
 check "one that names labels keeps the key" eval 'fleet enrol tray-1 --label rack=5 --key "$desk/alice.pem" >/dev/null && [[ $(waiting) == "[[\"rack=5\"],true]" ]] || ! note "$(waiting)"'
 check "none of them is said" eval 'fleet enrol tray-1 --label none --log-key none --key "$desk/alice.pem" >/dev/null && [[ $(waiting) == "[null,false]" ]] || ! note "$(waiting)"'
