@@ -45,9 +45,13 @@ sign() { # KIND NAME WHO OPTIONS…, the content on standard input: $FLEET/NAME.
 give() { # KIND NAME [file]
 	"$LAB_HERE/give_document.py" "$SOCKET" "$1/$2" "${3:-$FLEET/$2}" >"$LAB_TMP/said" 2>&1
 }
-status() { # jq; a status that is signed is read as it is inside
+status_now() { # jq; a status that is signed is read as it is inside
 	"$LAB_HERE/give_document.py" "$SOCKET" 2>/dev/null |
 		jq -e ".status | (if type == \"string\" then fromjson.payload | @base64d | fromjson else . end) | $1" >/dev/null
+}
+# The programs fall to a floor by their own clock, bwlimitd looks once a second: what it says may come after what they do.
+status() { # jq
+	lab_wait_for 10 status_now "$1" || { note "$("$LAB_HERE/give_document.py" "$SOCKET" 2>&1 | tail -c 3000)"; false; }
 }
 taken() { # sentence KIND NAME WHO OPTIONS…, the content on standard input
 	if sign "${@:2}" && give "$2" "$3"; then ok "$1"; else nok "$1"; note "$(cat "$LAB_TMP/said" "$FLEET/said")"; fi

@@ -69,7 +69,7 @@ AUDIENCE=label:rack=7 signed rack 999 revocation '{"peers": ["nobody"], "reason"
 enrol tray-5 1 '["rack=7"]'
 check "a newer one that people did not sign is not taken for it" \
 	await 30 eval '[[ $(at node/tray-5/in/doc/revocation/rack) == "$(cat "$LAB_TMP/rack")" ]]'
-check "and is told" grep -q '"trouble".*tray-5.*signed by 0' "$LAB_TMP/control"
+check "and is told" await 30 grep -q '"trouble".*tray-5.*signed by 0' "$LAB_TMP/control"
 etcdctl_as root del "$PREFIX/node/tray-4/in/doc/revocation/rack" >/dev/null
 again
 check "also where the controller was away" await 30 has tray-4 rack

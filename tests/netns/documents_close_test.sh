@@ -83,7 +83,7 @@ later
 sign policy base alice --lifts stop < <(docs_text 5mbit 6mbit)
 refused "one person lifts nothing" signed-widens policy base
 taken "two people do" policy base alice,bob --lifts stop < <(docs_text 5mbit 6mbit)
-check "and it goes on" lab_wait_for 10 status '.alarms == []'
+check "and it goes on" lab_wait_for 10 status_now '.alarms == []'
 check "the journal has it" eval '! "$CTL" --json journal show | jq -e .stopped >/dev/null'
 later
 sign policy before alice,bob --lifts stop,clamp < <(docs_text 5mbit 6mbit)
@@ -93,7 +93,7 @@ check "one that was signed before the stop is taken" give policy before
 check "and lifts it not" eval 'now_signed && status ".alarms == [\"stopped\"]"'
 later
 taken "control: one that was signed after it" policy base alice,bob --lifts stop,clamp < <(docs_text 5mbit 6mbit)
-check "does" lab_wait_for 10 status '.alarms == []'
+check "does" lab_wait_for 10 status_now '.alarms == []'
 clamping() { docs_text 5mbit 6mbit; echo 'tamper: { command: clamp }'; }
 taken "control: a policy by which that clamps" policy base alice,bob < <(clamping)
 check "a clamp" in_dpu "$CTL" tamper the case was opened
@@ -101,7 +101,7 @@ check "status says so" status '.alarms | index("clamped")'
 refute "is not lifted here" in_dpu "$CTL" heartbeat --lift
 later
 taken "two people lift it" policy base alice,bob --lifts clamp < <(clamping)
-check "and grants live again" lab_wait_for 10 status '.alarms == []'
+check "and grants live again" lab_wait_for 10 status_now '.alarms == []'
 
 note "Restarts"
 docs_die
@@ -113,7 +113,7 @@ check "what it is given again is known" give policy base
 check "and changes nothing" rate d1 5000000
 taken "a new epoch by one person" revocation now alice < <(echo '{"new_epoch": 2, "reason": "a key was stolen"}')
 refused "ends all that was signed before" signed-old policy base
-check "everything is at its floor" lab_wait_for 5 status '.policy == null and (.alarms | index("floor"))'
+check "everything is at its floor" lab_wait_for 5 status_now '.policy == null and (.alarms | index("floor"))'
 note "Killed at random while documents come (KILL_SEED=$KILL_SEED)"
 # Each is signed by two people and is wider or narrower than the one before; what was acknowledged is in force afterwards.
 RANDOM=$KILL_SEED

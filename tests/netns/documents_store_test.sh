@@ -95,7 +95,7 @@ check "and no other peer" lab_wait_for 30 opens 2
 note "The store"
 docs_die
 docs_agent
-check "a bwlimitd that was killed is given all again, and holds what it took" lab_wait_for 20 status \
+check "a bwlimitd that was killed is given all again, and holds what it took" lab_wait_for 20 status_now \
 	'.policy.version > 0 and .closed == ["d1"]'
 check "control: with a new time it is open" lab_wait_for 30 opens 2
 cut 1 && cut 2 && cut 3
@@ -126,7 +126,7 @@ check "the snapshot is restored" restore
 check "control: it knows no revocation" was 0
 time_published
 check "the tray hears it, and is open where it was" lab_wait_for 60 lab_both 2
-check "the policy of then is refused, as old" lab_wait_for 90 status '.refused["policy/base"].id == "signed-old"'
+check "the policy of then is refused, as old" lab_wait_for 90 status_now '.refused["policy/base"].id == "signed-old"'
 check "what tightened since holds" rate d1 1000000
 check "and what was revoked since is revoked" state d1 revoked
 check "with its packets" lab_silent 1

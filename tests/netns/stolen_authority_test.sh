@@ -35,11 +35,11 @@ check "and people, to whom a controller shows its numbers" eval '[[ $(in_net cur
 AUDIENCE=tray:tray-7 "$here/fake_trays.py" sign hall-3 more 1 grant '{"peer": "d1", "limit": {"rate": "90mbit"}, "reason": "drill"}' \
 	"$FLEET/thief.pem" "$FLEET/controller.pem" >"$LAB_TMP/more"
 by_thief root put "$PREFIX/node/tray-7/in/doc/grant/more" <"$LAB_TMP/more" >/dev/null
-check "but what he signs the tray refuses" lab_wait_for 30 status '.refused["grant/more"].id == "signed-untrusted"'
+check "but what he signs the tray refuses" lab_wait_for 30 status_now '.refused["grant/more"].id == "signed-untrusted"'
 docs_text 90mbit 90mbit >"$LAB_TMP/wide"
 AUDIENCE=tray:tray-7 "$here/fake_trays.py" sign hall-3 base 1000 policy "$(jq -n --rawfile t "$LAB_TMP/wide" '{text: $t}')" "$FLEET/thief.pem" >"$LAB_TMP/wide.signed"
 by_thief root put "$PREFIX/node/tray-7/in/doc/policy/base" <"$LAB_TMP/wide.signed" >/dev/null
-check "a policy, too" lab_wait_for 30 status '.refused["policy/base"].id == "signed-untrusted"'
+check "a policy, too" lab_wait_for 30 status_now '.refused["policy/base"].id == "signed-untrusted"'
 check "and what two people signed is in force" rate d1 3000000
 etcdctl_as root put "$PREFIX/node/tray-7/in/doc/policy/base" <"$FLEET/base" >/dev/null
 
@@ -60,7 +60,7 @@ control_up two
 sync_up
 newer() { etcdctl_as root get --print-value-only "$PREFIX/all/doc/timestamp/time" | doc_terms | jq -e --argjson b "$begin" '.version >= $b and .closing == []' >/dev/null; }
 check "no time names it" lab_wait_for 90 newer
-check "the tray takes that time" lab_wait_for 60 status ".fresh and .taken[\"timestamp/time\"].version >= $begin"
+check "the tray takes that time" lab_wait_for 60 status_now ".fresh and .taken[\"timestamp/time\"].version >= $begin"
 refute "so what it would close is not closed" state d1 revoked
 revoke 120s
 check "given again it closes, and is heard of" eval '[[ $code == 0 ]] && state d1 revoked'

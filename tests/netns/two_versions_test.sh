@@ -45,12 +45,12 @@ sync_up
 control_up one --serve "$AT"
 check "a policy of the desk is taken, and that is heard" policy_of_desk 9mbit
 check "it is in force" lab_wait_for 20 rate d1 9000000
-check "the controller's time is taken" lab_wait_for 90 status '.fresh'
+check "the controller's time is taken" lab_wait_for 90 status_now '.fresh'
 check "packets pass" lab_wait_for 30 lab_both 1
 check "its status is read" lab_wait_for 60 row status '.fresh and .policy_name == "base"'
 check "a revocation of the desk closes" closes d2
 check "and nothing else" lab_both 1
-check "the controller's time, which names what closes, is taken" lab_wait_for 60 status \
+check "the controller's time, which names what closes, is taken" lab_wait_for 60 status_now \
 	'.fresh and .missing == [] and .refused["timestamp/time"] == null'
 check "control: an enrolment that names the key of its log" enrolment 2 "$(jq -n --rawfile k "$BWLIMIT_AUDIT_DIR/key.pub" \
 	'{labels: ["rack=9"], log_key: ($k | rtrimstr("\n"))}')"
@@ -62,7 +62,7 @@ cp "$FLEET/enrolment" "$LAB_TMP/good"
 AUDIENCE=tray:tray-7 "$here/fake_trays.py" sign hall-3 tray-7 3 enrolment "$(jq -nc --arg r "$SHA" \
 	'{tray: "tray-7", root: $r, labels: ["rack=1"], of_the_next_version: true}')" "$FLEET/alice.pem" "$FLEET/bob.pem" >"$FLEET/enrolment"
 enrolment_put
-check "the tray says which key it does not know" lab_wait_for 60 status \
+check "the tray says which key it does not know" lab_wait_for 60 status_now \
 	'.refused["enrolment/tray-7"] | .id == "signed-malformed" and (.text | test("of_the_next_version"))'
 check "none of it is taken: the enrolment of before holds" status '.taken["enrolment/tray-7"].version == 2'
 check "nor its labels" eval '! grep -q "rack=1\"" "$BWLIMIT_STATE_DIR/signed.json"'
@@ -86,7 +86,7 @@ control_up two --serve "$AT"
 check "control: the controller of $OLD_VERSION leads" lab_wait_for 60 control_says '"leads"'
 check "a policy of its desk is taken, and that is heard there" policy_of_desk 8mbit
 check "it is in force" lab_wait_for 20 rate d1 8000000
-check "its controller's time is taken" lab_wait_for 90 status '.fresh and .refused["timestamp/time"] == null'
+check "its controller's time is taken" lab_wait_for 90 status_now '.fresh and .refused["timestamp/time"] == null'
 check "packets pass" lab_wait_for 30 lab_both 1
 check "which reads the tray's signed status" lab_wait_for 90 row status '.status_signature == "signed" and .fresh and .policy_name == "base"'
 check "what is closed is closed" state d2 revoked
@@ -105,7 +105,7 @@ check "control: today's controller leads" lab_wait_for 60 control_says '"leads"'
 check "what the tray took, holds" rate d1 8000000
 check "a policy of today's desk is taken, and that is heard" policy_of_desk 6mbit
 check "it is in force" lab_wait_for 20 rate d1 6000000
-check "today's controller's time is taken" lab_wait_for 90 status '.fresh and .missing == [] and .refused["timestamp/time"] == null'
+check "today's controller's time is taken" lab_wait_for 90 status_now '.fresh and .missing == [] and .refused["timestamp/time"] == null'
 check "packets pass" lab_wait_for 30 lab_both 1
 check "the tray's signed status is read" lab_wait_for 90 row status '.status_signature == "signed" and .fresh and .policy_name == "base"'
 check "what is closed is closed" state d2 revoked
