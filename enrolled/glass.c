@@ -74,8 +74,7 @@ int bwl_glass_open(const struct bwl_memory *m, const char *dir, const char *byte
 	r = bwl_signed_open(bytes, len, bwl_memory_root(m), bwl_memory_tray(m), now, d, e);
 	if (r)
 		return r;
-	if (d->terms.issued_s > now)
-		r = bwl_signed_refuse_early(d, now, e);
+	r = bwl_signed_not_early(d, now, e);
 	if (!r && d->type != BWL_SIGNED_POLICY && d->type != BWL_SIGNED_GRANT)
 		r = bwl_fail(e, EINVAL, "a %s cannot break glass: use a policy or a grant",
 			     bwl_signed_word(d->type));

@@ -68,10 +68,12 @@ static int is_for(const struct bwl_envelope *v, const struct bwl_root *root,
 	return refuse(e, EXDEV, "signed-audience");
 }
 
-int bwl_signed_refuse_early(const struct bwl_signed *d, int64_t now_s, struct bwl_err *e)
+int bwl_signed_not_early(const struct bwl_signed *d, int64_t now_s, struct bwl_err *e)
 {
 	char when[BWL_TIME_BUF];
 
+	if (d->terms.issued_s <= now_s)
+		return 0;
 	bwl_fail(e, EAGAIN, "the %s %s, version %llu, is from the future: %s, in %lld s",
 		 bwl_signed_word(d->type), d->terms.name, (unsigned long long)d->terms.version,
 		 bwl_utc(d->terms.issued_s, -1, when), (long long)(d->terms.issued_s - now_s));
@@ -92,7 +94,7 @@ static int is_timely(const struct bwl_signed *d, int64_t now_s, struct bwl_err *
 	/* a timestamp may be ahead of this clock, because it corrects the clock */
 	if (d->type == BWL_SIGNED_TIMESTAMP || d->terms.issued_s <= now_s + AHEAD_S)
 		return 0;
-	return bwl_signed_refuse_early(d, now_s, e);
+	return bwl_signed_not_early(d, now_s, e);
 }
 
 static int take(const struct bwl_envelope *v, struct bwl_signed *ret, struct bwl_err *e)

@@ -114,10 +114,10 @@ int bwl_signed_open_envelope(const struct bwl_envelope *v, const struct bwl_root
 			     struct bwl_err *e);
 void bwl_signed_free(struct bwl_signed *d); /* frees its content */
 /*
- * "signed-early". A tray refuses whatever is not to close before its time, to the second: by a date
- * ahead one person would put it after what others sign until then.
+ * "signed-early" if it was issued after now. A tray refuses whatever is not to close before its
+ * time, to the second: by a date ahead one person would put it after what others sign until then.
  */
-int bwl_signed_refuse_early(const struct bwl_signed *d, int64_t now_s, struct bwl_err *e);
+int bwl_signed_not_early(const struct bwl_signed *d, int64_t now_s, struct bwl_err *e);
 
 /*
  * The same without a root and a clock: type, fleet, audience, terms and digest as the bytes claim,

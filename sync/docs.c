@@ -141,20 +141,24 @@ static bool is_ready(const struct doc *doc, uint64_t now_ns)
 	return (doc->state == DOC_TODO || doc->state == DOC_REFUSED) && doc->again_ns <= now_ns;
 }
 
-static bool is_held_up(const struct sync_docs *d, const struct doc *doc)
+/* What is early holds up all kinds after its own, for its first tries. */
+static unsigned held_up_after(const struct sync_docs *d)
 {
-	for (unsigned i = 0; i < d->n; i++) {
-		const struct doc *before = d->list[i];
+	unsigned kind = ~0U;
 
-		if (before->state == DOC_REFUSED && before->early &&
-		    before->refusals <= DOC_EARLY_TRIES && before->at.kind < doc->at.kind)
-			return true;
+	for (unsigned i = 0; i < d->n; i++) {
+		const struct doc *doc = d->list[i];
+
+		if (doc->state == DOC_REFUSED && doc->early && doc->refusals <= DOC_EARLY_TRIES &&
+		    doc->at.kind < kind)
+			kind = doc->at.kind;
 	}
-	return false;
+	return kind;
 }
 
 struct doc *sync_docs_next(const struct sync_docs *d, enum doc_lane lane, uint64_t now_ns)
 {
+	unsigned last_kind = held_up_after(d);
 	struct doc *next = NULL;
 
 	for (unsigned i = 0; i < d->n; i++) {
@@ -164,7 +168,7 @@ struct doc *sync_docs_next(const struct sync_docs *d, enum doc_lane lane, uint64
 		    (is_ready(doc, now_ns) || doc->state == DOC_ON_ITS_WAY))
 			return NULL;
 		if (sync_docs_lane(doc) == lane && is_ready(doc, now_ns) &&
-		    (!next || is_before(doc, next)) && !is_held_up(d, doc))
+		    doc->at.kind <= last_kind && (!next || is_before(doc, next)))
 			next = doc;
 	}
 	return next;

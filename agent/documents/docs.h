@@ -107,9 +107,9 @@ unsigned docs_place(const char *salt, const char *tray);
 int docs_hold(const struct docs *s, const struct docs_one *policy, const struct bwl_signed *more,
 	      struct docs_holding *ret, struct bwl_err *e);
 /* "grant/NAME" of the grants that are part of the policy in force and have not ended; the number.
+ * *ret is the caller's, to free.
  */
-size_t docs_grants(const struct docs *s, const struct docs_clock *c, char (*ret)[DOCS_KEY],
-		   size_t most);
+size_t docs_grants(const struct docs *s, const struct docs_clock *c, char (**ret)[DOCS_KEY]);
 /*
  * The text for reconcile.c: with a heartbeat and a lease, by which the data plane ends it without
  * us. -ENOENT: none holds.

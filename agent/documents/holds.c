@@ -348,15 +348,15 @@ int docs_hold(const struct docs *s, const struct docs_one *policy, const struct 
 	return r;
 }
 
-size_t docs_grants(const struct docs *s, const struct docs_clock *c, char (*ret)[DOCS_KEY],
-		   size_t most)
+size_t docs_grants(const struct docs *s, const struct docs_clock *c, char (**ret)[DOCS_KEY])
 {
 	const struct docs_one *policy = docs_policy(s);
 	size_t n, k = 0;
 	const struct bwl_memory_item *item = bwl_memory_items(s->m, &n);
 	struct alone alone = { 0 };
 
-	for (size_t i = 0; policy && i < n && k < most; i++) {
+	*ret = bwl_must(malloc((n + 1) * sizeof(**ret)));
+	for (size_t i = 0; policy && i < n; i++) {
 		const struct docs_one *g = item[i].type == BWL_SIGNED_GRANT
 						   ? docs_find(s, item[i].digest.b)
 						   : NULL;
@@ -364,7 +364,7 @@ size_t docs_grants(const struct docs *s, const struct docs_clock *c, char (*ret)
 		if (g && g->d.type == BWL_SIGNED_GRANT && !is_over(s, g) &&
 		    g->d.terms.not_after_s > docs_now(s, c) &&
 		    is_of(s, &item[i], &g->d, policy, &alone))
-			snprintf(ret[k++], DOCS_KEY, "grant/%s", item[i].name);
+			snprintf((*ret)[k++], DOCS_KEY, "grant/%s", item[i].name);
 	}
 	alone_done(&alone);
 	return k;

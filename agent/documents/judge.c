@@ -296,10 +296,9 @@ int docs_judge_more(const struct docs *s, struct docs_verdict *v, const struct d
 }
 
 /* What closes does not wait, and the controller's clock need not be this one's. */
-static bool is_early(const struct bwl_signed *d, int64_t now_s)
+static bool may_be_early(const struct bwl_signed *d)
 {
-	return d->terms.issued_s > now_s && !bwl_closes(d->type) &&
-	       bwl_signed_role(d->type) == BWL_ROLE_POLICY;
+	return bwl_closes(d->type) || bwl_signed_role(d->type) != BWL_ROLE_POLICY;
 }
 
 int docs_judge(const struct docs *s, const char *bytes, size_t len, const struct docs_clock *c,
@@ -319,8 +318,8 @@ int docs_judge(const struct docs *s, const char *bytes, size_t len, const struct
 					     docs_now(s, c), &ret->d, e);
 		if (!r)
 			r = bwl_memory_judge(s->m, &ret->d, e);
-		if (!r && is_early(&ret->d, docs_now(s, c)))
-			r = bwl_signed_refuse_early(&ret->d, docs_now(s, c), e);
+		if (!r && !may_be_early(&ret->d))
+			r = bwl_signed_not_early(&ret->d, docs_now(s, c), e);
 		ret->seconds = r == 1 && bwl_memory_seconds(s->m, &ret->d);
 		ret->known = r == 1 && !ret->seconds;
 		if (!r)

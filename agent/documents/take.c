@@ -118,15 +118,13 @@ static void say_still_expelled(const struct documents *v, const struct bwl_signe
 			tray, as, as);
 }
 
-#define GRANTS_SAID 16 /* that a policy ends */
-
 /* Whoever signed a grant must hear that a policy has ended it: its number says "taken" still. */
 static void say_ended(const struct documents *v, const struct docs_clock *c, char (*was)[DOCS_KEY],
 		      size_t nwas)
 {
 	const struct docs_one *policy = docs_policy(&v->docs);
-	char is[GRANTS_SAID][DOCS_KEY];
-	size_t nis = docs_grants(&v->docs, c, is, GRANTS_SAID), k;
+	BWL_AUTO_FREE char(*is)[DOCS_KEY] = NULL;
+	size_t nis = docs_grants(&v->docs, c, &is), k;
 
 	for (size_t i = 0; policy && i < nwas; i++) {
 		for (k = 0; k < nis && strcmp(was[i], is[k]);)
@@ -149,8 +147,8 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 		const struct docs_clock *c, struct bwl_err *e)
 {
 	enum bwl_signed_type t = d->d.type;
-	char was[GRANTS_SAID][DOCS_KEY];
-	size_t nwas = t == BWL_SIGNED_POLICY ? docs_grants(&v->docs, c, was, GRANTS_SAID) : 0;
+	BWL_AUTO_FREE char(*was)[DOCS_KEY] = NULL;
+	size_t nwas = t == BWL_SIGNED_POLICY ? docs_grants(&v->docs, c, &was) : 0;
 	struct bwl_err no = { 0 };
 	int r = 0;
 
@@ -168,7 +166,8 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 		agent_later(LOG_ERR, "documents", "%s", no.text);
 	docs_sweep(v->a->state_dir, &v->docs);
 	docs_rebuild(v);
-	say_ended(v, c, was, nwas);
+	if (nwas)
+		say_ended(v, c, was, nwas);
 	docs_source_fresh(v->a->source, v->docs.fresh);
 	if (t == BWL_SIGNED_ENROLMENT) {
 		docs_spare_keys(v);

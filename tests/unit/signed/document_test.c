@@ -6,18 +6,6 @@
 #include <errno.h>
 #include "dsse.h"
 
-static int open_as(const char *text, const struct bwl_tray *who, int64_t now,
-		   struct bwl_signed *ret, struct bwl_err *e)
-{
-	struct bwl_root *root = rig_root();
-	int r;
-
-	*e = (struct bwl_err){ 0 };
-	r = bwl_signed_open(text, strlen(text), root, who, now, ret, e);
-	bwl_root_free(root);
-	return r;
-}
-
 /* Is a document of that type taken if these signed it? If not, the error has this id. */
 static void expect(enum bwl_signed_type type, unsigned who, const char *id, int enough)
 {

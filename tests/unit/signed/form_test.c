@@ -2,18 +2,6 @@
 /* The bytes of documents: each form has one spelling. */
 #include "rig.h"
 
-static int open_as(const char *text, const struct bwl_tray *who, int64_t now,
-		   struct bwl_signed *ret, struct bwl_err *e)
-{
-	struct bwl_root *root = rig_root();
-	int r;
-
-	*e = (struct bwl_err){ 0 };
-	r = bwl_signed_open(text, strlen(text), root, who, now, ret, e);
-	bwl_root_free(root);
-	return r;
-}
-
 #define HEAD "bwlimit-document: 2\n"
 #define WHAT "type: policy\nfleet: f\naudience: all\nserial: 7\n"
 #define KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"

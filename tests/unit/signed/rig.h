@@ -158,6 +158,18 @@ static inline struct bwl_root *rig_root(void)
 	return r;
 }
 
+static inline int open_as(const char *text, const struct bwl_tray *who, int64_t now,
+			  struct bwl_signed *ret, struct bwl_err *e)
+{
+	struct bwl_root *root = rig_root();
+	int r;
+
+	*e = (struct bwl_err){ 0 };
+	r = bwl_signed_open(text, strlen(text), root, who, now, ret, e);
+	bwl_root_free(root);
+	return r;
+}
+
 /* A document of that type with the required keys. */
 static inline json_t *rig_body(enum bwl_signed_type type, unsigned version)
 {
