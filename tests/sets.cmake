@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sets of tests: tests/sets.txt says which test is in which, and what it costs. A ctest label is made of it: core, all, or
-# slice_K for a test of the rest.
+# Sets of tests: tests/sets.txt says which test is in which, and what it costs. A ctest label is made of it: core, drawn, all,
+# or slice_K for a test of the rest.
 set(sets ${CMAKE_CURRENT_LIST_DIR}/sets.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sets} ${CMAKE_CURRENT_LIST_DIR}/harness/slices)
 execute_process(COMMAND ${CMAKE_CURRENT_LIST_DIR}/harness/slices ${sets} OUTPUT_VARIABLE lines

@@ -15,9 +15,9 @@ if ! "$RUN" --check --ctest "${BWL_BUILD:-$here/../../build/dev}" >"$work/check"
 	while read -r line; do note "$line"; done < <(grep -v ': ok$' "$work/check")
 fi
 while IFS=: read -r name word; do
-	check "$name applies, in one place, and its hole and its tests are there" test "$word" = ' ok'
+	check "$name: it applies, in one place, and its hole and its tests are there" test "$word" = ' ok'
 done <"$work/check"
-check "there are such faults" test "$(wc -l <"$work/check")" -ge 20
+check "there are such faults" test "$(wc -l <"$work/check")" -ge 60
 
 # A tree of its own: a program whose two cases ask limit.h, and one that asks nothing of it.
 tree=$work/tree
@@ -26,18 +26,22 @@ mkdir -p "$tree"/{tests/{mutants,harness},docs}
 cp "$here/sweep" "$tree/tests/harness/"
 printf '| hole | promise |\n|---|---|\n| it grants too much | 2 |\n' >"$tree/docs/track-record.md"
 cat >"$tree/CMakePresets.json" <<'END'
-{ "version": 6, "configurePresets": [ { "name": "dev", "generator": "Ninja", "binaryDir": "${sourceDir}/build/dev" } ],
-  "buildPresets": [ { "name": "dev", "configurePreset": "dev" } ] }
+{ "version": 6, "configurePresets": [ { "name": "dev", "generator": "Ninja", "binaryDir": "${sourceDir}/build/dev" },
+                                      { "name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release" } ],
+  "buildPresets": [ { "name": "dev", "configurePreset": "dev" }, { "name": "release", "configurePreset": "release" } ] }
 END
 cat >"$tree/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(one C)
 enable_testing()
 add_executable(grants grants.c)
-add_executable(broken broken.c) # never built: no test needs it
+add_executable(broken EXCLUDE_FROM_ALL broken.c) # never built: no test needs it
 add_test(NAME unit.grants COMMAND grants)
 set_tests_properties(unit.grants PROPERTIES TIMEOUT 5)
 add_test(NAME unit.waits COMMAND grants)
+add_executable(begins begins.c)
+add_test(NAME unit.begins COMMAND begins)
+set_tests_properties(unit.begins PROPERTIES LABELS "unit;core")
 END
 echo 'int' >"$tree/broken.c"
 printf '/* what may pass */\n#define LIMIT 8\n/* and for how long */\n#define BEGIN 1\n' >"$tree/limit.h"
@@ -60,8 +64,7 @@ int main(void)
 	return bad || late;
 }
 END
-git -C "$tree" init -q
-git -C "$tree" add -A
+printf '#include "limit.h"\nint main(void) { return LIMIT == 6; }\n' >"$tree/begins.c"
 fault() { # name test define value…: a patch for each
 	{
 		printf 'What: more passes.\nHole: it grants too much\nPromise: 2\nTest: %s\n\n' "$2"
@@ -72,9 +75,9 @@ fault() { # name test define value…: a patch for each
 		esac
 	} >"$tree/tests/mutants/$1.patch"
 }
-only() { # faults…
+only() { # faults…, or --draw N
 	local n args=()
-	for n in "$@"; do args+=(--only "$n"); done
+	if [[ $1 == --draw ]]; then args=("$@"); else for n in "$@"; do args+=(--only "$n"); done; fi
 	"$RUN" "${args[@]}" >"$work/out" 2>&1
 }
 exits() { # status, faults…
@@ -83,10 +86,11 @@ exits() { # status, faults…
 	is=$?
 	[[ $is -eq $1 ]] || { note "exit status $is"; sed 's/^/# /' "$work/out"; false; }
 }
-checked() { "$RUN" --check --only "$1" --ctest "$work/mutants/tree/build/dev" >"$work/out" 2>&1; }
+checked() { "$RUN" --check --only "$1" --ctest "$tree/build/dev" >"$work/out" 2>&1; }
 says() { grep -q -- "$1" "$work/out" || { sed 's/^/# /' "$work/out"; false; }; }
 fault 01_more unit.grants LIMIT 12
 fault 02_less unit.grants LIMIT 7
+fault 10_core unit.grants LIMIT 6
 fault 03_hangs unit.grants BEGIN 7
 fault 04_crashes unit.grants BEGIN 8
 fault 05_no_build unit.grants LIMIT '}'
@@ -102,6 +106,14 @@ check "in JSON, too" eval '"$RUN" --json --only 1 2>/dev/null | jq -e ".faults |
 check "one by which none fails survives, and the exit status says so" exits 1 1 2
 check "by its name" says '02_less .*SURVIVED'
 check "beside the one that is caught" says '^1 caught, 1 survived, 0 errors'
+check "then the whole core is run with it: nothing finds it" says '02_less .*the whole core .*nothing finds it'
+check "or a test finds it that was not said to" exits 1 10
+check "which it names" says '10_core .*the whole core .*unit.begins'
+export MUTANTS_LIMIT=5
+check "five that are drawn" exits 1 --draw 0
+check "are the first five by the number 0" eval 'says "^01_more " && says "^05_no_build " && ! grep -q "^06_" "$work/out"'
+check "and the next by 1, the first again after the last" exits 1 --draw 1
+check "a fault a place" eval 'says "^06_other_seed " && says "^10_core "'
 check "a test that hangs is an error, not a fault that is caught" exits 1 3
 check "which it says" says '03_hangs .*error .*no end within its time'
 check "so is one that crashes" exits 1 4
@@ -115,7 +127,8 @@ check "with its name" says '07_elsewhere .*error .*does not apply'
 check "a fault that another seed finds is caught" exits 0 6
 check "and that seed is named" says '06_other_seed .*caught .*MODEL_SEED=5'
 check "the next fault begins without the one before" exits 0 6 1
-hangs() { grep -q 'BEGIN 7' "$work/mutants/tree/limit.h" && pgrep -f "^$work/mutants/tree/build/dev/grants" >/dev/null; }
+unset MUTANTS_LIMIT
+hangs() { grep -q 'BEGIN 7' "$work/mutants/upper/limit.h" 2>/dev/null && pgrep -f "^$tree/build/dev/grants" >/dev/null; }
 "$RUN" --only 9 >"$work/out" 2>&1 & runner=$!
 until hangs || ! kill -0 $runner 2>/dev/null; do sleep 0.05; done
 check "control: a test hangs with its fault" hangs
@@ -123,12 +136,21 @@ kill -TERM $runner
 wait $runner
 check "interrupted, it says so" test $? = 143
 refute "the test has ended" hangs
-check "and the copy is without the fault" cmp -s "$tree/limit.h" "$work/mutants/tree/limit.h"
+check "nothing of the fault is left" test ! -e "$work/mutants"
+check "nor was it ever in the tree itself" eval 'grep -q "BEGIN 1" "$tree/limit.h" && ! mountpoint -q "$tree"'
 
 check "a test that fails without any fault judges none" eval 'sed -i "s/BEGIN 1/BEGIN 3/" "$tree/limit.h"; exits 1 1'
 check "which it says" says 'unit.grants .*error .*without any fault'
 refute "--check finds what does not apply" checked 7
 check "by its name" says '07_elsewhere: WRONG: does not apply'
+printf '# places\nlimits: lim*.h\n' >"$tree/tests/mutants/places"
+"$RUN" --check --ctest "$tree/build/dev" >"$work/out" 2>&1
+refute "a place with a fault is no error" says '^limits: WRONG'
+printf 'files: grants.c\nothers: none.c\n' >>"$tree/tests/mutants/places"
+refute "one without is" "$RUN" --check --ctest "$tree/build/dev"
+"$RUN" --check --ctest "$tree/build/dev" >"$work/out" 2>&1
+check "which it names" says '^files: WRONG: no fault is planted there: grants.c'
+check "and a file that is not there" says '^others: WRONG: there is no none.c'
 sed -i 's/^Test: .*/Test: unit.gone/; s/^Hole: .*/Hole: none/; /^What/d' "$tree/tests/mutants/01_more.patch"
 refute "and what is not there" checked 1
 check "a test, a hole, a line of the head" says 'docs/track-record.md has no such hole: none; no such test: unit.gone; no line What:'

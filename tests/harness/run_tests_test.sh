@@ -31,7 +31,7 @@ a_test() { # name body [property value…]
 none() {
 	rm -rf "$work"/tests "$work"/build/*/CTestTestfile.cmake "$work"/build/*/Testing
 	mkdir -p "$work/tests/harness"
-	cp "$here/sweep" "$work/tests/harness/"
+	cp "$here/sweep" "$here/commit_number" "$work/tests/harness/"
 }
 ran() { wc -l <"$work/tests/$1.runs"; }
 WHAT=(--slice 1)
@@ -147,10 +147,10 @@ check "and ran once" eval '[[ $(ran slow) -eq 1 ]]'
 check "what it said is shown" says 'waited for it'
 
 none
-for SET in core slice_1 slice_2 all; do a_test "$SET" 'echo "ok 1 - it runs, BWL_LONG is ${BWL_LONG:-unset}"; echo 1..1'; done
+for SET in core slice_1 slice_2 drawn all; do a_test "$SET" 'echo "ok 1 - it runs, BWL_LONG is ${BWL_LONG:-unset}"; echo 1..1'; done
 sets_ran() { # set…: these and no others, once each, and for the first time
 	local at expected=" $* " found=' '
-	for at in core slice_1 slice_2 all; do
+	for at in core slice_1 slice_2 drawn all; do
 		[[ ! -e $work/tests/$at.runs ]] || found+="$at "
 		rm -f "$work/tests/$at.runs"
 	done
@@ -166,11 +166,11 @@ set_commits() { # in the work folder's history, so many
 set_commits 2
 WHAT=()
 check "run-tests runs the core and a slice" runs 0
-check "which is the first for an even number of commits" sets_ran core slice_1
+check "which is the first for an even number of commits" sets_ran core slice_1 drawn
 check "it says which" says 'slice 1 of 2, for commit 2'
 set_commits 3
 check "for an odd number" runs 0
-check "the second" sets_ran core slice_2
+check "the second" sets_ran core slice_2 drawn
 git clone -q --depth 1 "file://$work" "$work/shallow" && rm -rf "$work/.git" && mv "$work/shallow/.git" "$work/.git"
 check "in a shallow clone the commit's hash takes turns" eval 'runs 0 && says "of a shallow clone"'
 rm -rf "$work/.git" "$work/shallow" "$work"/tests/*.runs
@@ -179,7 +179,7 @@ check "--core" runs 0
 check "runs the core alone" sets_ran core
 WHAT=(--slice 2)
 check "--slice" runs 0
-check "runs that slice alone" sets_ran slice_2
+check "runs that slice alone, and the planted faults that are drawn" sets_ran slice_2 drawn
 WHAT=(--slice 3)
 check "a slice that there is not is wrong use" runs 2
 check "and how many there are is said" says 'there are 2 slices'
@@ -195,7 +195,7 @@ check "-k" runs 0
 check "runs tests of any set" sets_ran slice_1 slice_2
 WHAT=(--all --table "$work/table")
 check "--all" runs 0
-check "runs every set" sets_ran core slice_1 slice_2 all
+check "runs every set, but for drawn: all has every planted fault" sets_ran core slice_1 slice_2 all
 check "and counts all" last '4 passed, 0 failed, 0 unsteady, 0 skipped'
 check "the table has a row for each" eval '[[ $(grep -c "^| .netns" "$work/table") -eq 4 ]]'
 a_test fails 'echo "not ok 1 - it runs"; echo 1..1; echo "BWL_LONG is ${BWL_LONG:-unset}"; exit 1'
