@@ -9,9 +9,15 @@
 #define ORDERED_LEAST_NS 1000000000ULL /* a reader's running `top` is root's process */
 
 static const struct bwl_column columns[] = {
-	{ &bwl_f_peer, BWL_BOTH }, { &bwl_f_state, BWL_BOTH }, { &bwl_f_passes, BWL_BOTH },
-	{ &bwl_f_rate, BWL_BOTH }, { &bwl_f_share, BWL_BOTH }, { &bwl_f_drops, BWL_BOTH },
-	{ &bwl_f_left, BWL_BOTH }, { NULL, BWL_BOTH },
+	{ &bwl_f_peer, BWL_BOTH },
+	{ &bwl_f_state_counted, BWL_BOTH },
+	{ &bwl_f_body_enforced, BWL_BOTH },
+	{ &bwl_f_passes, BWL_BOTH },
+	{ &bwl_f_rate, BWL_BOTH },
+	{ &bwl_f_share, BWL_BOTH },
+	{ &bwl_f_drops, BWL_BOTH },
+	{ &bwl_f_left, BWL_BOTH },
+	{ NULL, BWL_BOTH },
 };
 
 static void say_head(const struct top_look *k)
@@ -150,7 +156,8 @@ const struct ctl_cmd ctl_top_cmds[] = {
 	{ "top", NULL, "[--once] [--interval TIME] [--most N] [--sort COLUMN] [--filter TEXT]",
 	  "Traffic per peer now, busiest first",
 	  "Keys on a terminal: s order, / filter, p pause, arrows and page keys scroll, q or Ctrl-C quits.\n"
-	  "With --json one object per line. --once: one frame, for scripts. --most N: the first N peers.\n\n"
+	  "With --json one object per line. --once: one frame, for scripts. --most N: the first N peers.\n"
+	  "STATE counted: a live grant in mode monitor, whose limits are counted, not enforced.\n\n"
 	  "  --sort COLUMN   now (what passes and is dropped), name, state, passes, limit, of, drops, used\n"
 	  "  --filter TEXT   peers whose name contains TEXT\n\n"
 	  "Examples:\n"

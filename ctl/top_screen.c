@@ -68,10 +68,10 @@ static const struct column {
 	const char *head;
 	int narrow, wide; /* negative: to the left */
 } columns[] = {
-	{ &bwl_f_state, "STATE", -8, -8 },     { &bwl_f_passes, "PASSES NOW", 11, 11 },
-	{ &bwl_f_rate, "LIMIT", 9, 10 },       { &bwl_f_share, "OF", 4, 5 },
-	{ &bwl_f_drops, "DROPS NOW", 11, 11 }, { NULL, "USED", 5, 0 },
-	{ &bwl_f_left, "VOLUME USED", 0, 20 }, { &bwl_f_expires, "ENDS", 0, 10 },
+	{ &bwl_f_state_counted, "STATE", -8, -8 }, { &bwl_f_passes, "PASSES NOW", 11, 11 },
+	{ &bwl_f_rate, "LIMIT", 9, 10 },           { &bwl_f_share, "OF", 4, 5 },
+	{ &bwl_f_drops, "DROPS NOW", 11, 11 },     { NULL, "USED", 5, 0 },
+	{ &bwl_f_left, "VOLUME USED", 0, 20 },     { &bwl_f_expires, "ENDS", 0, 10 },
 };
 #define NCOLUMNS (sizeof(columns) / sizeof(*columns))
 

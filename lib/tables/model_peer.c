@@ -210,6 +210,18 @@ static struct bwl_value state(const struct bwl_peer_row *r)
 		       : bwl_v_both(json_null(), "no-peer");
 }
 
+/* Where a limit stands beside what passes: a peer that passes more than its own is no breach in
+ * mode monitor. */
+static struct bwl_value state_counted(const struct bwl_peer_row *r)
+{
+	struct bwl_value v = state(r);
+
+	if (r->body && bwl_standing(r->v, r->id, r->body) == BWL_STAND_LIVE &&
+	    !bwl_enforced(r->v, r->id, r->body))
+		strcpy(v.text, "counted");
+	return v;
+}
+
 static struct bwl_value rate(const struct bwl_peer_row *r)
 {
 	return r->body ? bwl_v_rate(bwl_rate_decode(&r->body->grant.rate))
@@ -239,13 +251,15 @@ static uint32_t horizon_ns(const struct bwl_peer_row *r)
 
 FIELD(peer, "peer", "~NAME", bwl_v_text(bwl_peer_name(r->v->pins, r->id, BUF(BWL_NAME_LEN))));
 FIELD(state, "state", "STATE", state(r));
+FIELD(state_counted, "state", "STATE", state_counted(r));
 FIELD(rate, "rate_bits_per_second", ">RATE", rate(r));
 FIELD(burst, NULL, "?>BURST", burst(r));
 FIELD(left, "left", ">VOLUME USED", r->body ? bwl_v_left(&r->left) : bwl_v_json(json_null()));
 FIELD(expires, "expires_in_s", "EXPIRES", bwl_v_in(r->body->meta.expiry_ns, r->v->now_ns));
 FIELD(body_mode, "mode", NULL, bwl_v_text(bwl_mode_name(r->body->meta.mode)));
 FIELD(mode_in_force, "mode_in_force", "MODE", bwl_v_mode(r->v->pins, r->id, r->body->meta.mode));
-FIELD(body_enforced, "enforced", NULL, bwl_v_yes(bwl_enforced(r->v, r->id, r->body)));
+FIELD(body_enforced, "enforced", NULL,
+      bwl_v_yes(!r->body || bwl_enforced(r->v, r->id, r->body))); /* who left passes nothing */
 FIELD(portion, "portion_bits_per_second", NULL, portion(r));
 FIELD(horizon, "horizon_s", NULL,
       bwl_v_json(bwl_mode_paces(r->pol->mode) ? bwl_json_span(horizon_ns(r)) : json_null()));

@@ -160,6 +160,9 @@ check "a peer that is only counted is a warning that names it, and its volume no
 check "verify warns, and names it" verify_says '.result == "warn" and (.text | test("not enforced: d1$"))'
 clean
 check "metrics and documents say which" enforced 0
+top() { "$CTL" top --once "$@" 2>/dev/null; }
+check "top shows that its limit is only counted" eval 'top | grep_all "^d1 *counted " && top | grep_all "^d2 *live "'
+check "in JSON, too" eval 'top --json | jq -e "[.peers[] | {peer, enforced}] | contains([{peer: \"d1\", enforced: false}, {peer: \"d2\", enforced: true}])" >/dev/null'
 check "people read it where the mode is" eval '"$CTL" grant list | grep_all "d1 .*monitor (not enforced)" && "$CTL" peer show d1 | grep_all "mode .*monitor (not enforced)"'
 of_reason() { "$CTL" reasons --port hpf0 --json | jq "[.reasons[] | select(.reason == \"$1\" and .hook == \"ingress\").$2] | add // 0"; }
 unenforced() { "$CTL" stats d1 --json | jq ".peers[0].unenforced_$1"; }

@@ -123,9 +123,9 @@ extern const struct bwl_field bwl_f_name, bwl_f_addresses, bwl_f_zone, bwl_f_wei
 	bwl_f_accept, bwl_f_accept_none, bwl_f_floor, bwl_f_classes, bwl_f_tenants, bwl_f_path,
 	bwl_f_uplink, bwl_f_via, bwl_f_via6, bwl_f_ipsec_remote;
 /* Fields from the maps. */
-extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_rate, bwl_f_burst, bwl_f_left,
-	bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_body_enforced, bwl_f_sa_out,
-	bwl_f_offload, bwl_f_horizon, bwl_f_portion, bwl_f_tunnel;
+extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_state_counted, bwl_f_rate, bwl_f_burst,
+	bwl_f_left, bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_body_enforced,
+	bwl_f_sa_out, bwl_f_offload, bwl_f_horizon, bwl_f_portion, bwl_f_tunnel;
 /* Fields from the counters. */
 extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dropped_frames,
 	bwl_f_dropped_bytes, bwl_f_refund_lost, bwl_f_over_frames, bwl_f_over_bytes, bwl_f_passes,
