@@ -33,12 +33,27 @@ static int write_all(int fd, const void *p, size_t n, off_t at)
 	return 0;
 }
 
+/* A line that is neither, or that is no line, would be BAD for every reader, for ever. */
+static bool reads_back(const char *line, size_t n)
+{
+	struct bwl_audit_item i;
+
+	if (n >= BWL_AUDIT_LINE || memchr(line, '\n', n))
+		return false;
+	bwl_audit_parse(line, n, &i);
+	json_decref(i.json);
+	return i.kind == BWL_AUDIT_RECORD || i.kind == BWL_AUDIT_CHECKPOINT;
+}
+
 int bwl_audit_end_write(struct bwl_audit_end *x, const char *line, struct bwl_err *e)
 {
 	size_t n = strlen(line);
-	char *text = malloc(n + 1);
+	char *text;
 	int r;
 
+	if (!reads_back(line, n))
+		return bwl_fail(e, EBADMSG, "the audit log could not be read with this line");
+	text = malloc(n + 1);
 	if (!text)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	memcpy(text, line, n);

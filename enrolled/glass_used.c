@@ -191,7 +191,7 @@ int glass_use(const char *dir, const struct bwl_signed *d, const struct bwl_poli
 	json_array_append_new(list, item);
 	json_object_set_new(all, "count",
 			    json_integer((json_int_t)bwl_payload_number(all, "count") + 1));
-	return bwl_checked_keep(WORD, dir, BWL_GLASS, all, e);
+	return bwl_checked_keep(WORD, dir, BWL_GLASS, all, BYTES_MOST, e);
 }
 
 int bwl_glass_used(const char *dir, uint64_t *ret, struct bwl_err *e)

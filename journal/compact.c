@@ -5,10 +5,30 @@
 #include <time.h>
 #include "file.h"
 
+/* A record that cannot be read back would cut the journal behind it. */
+static bool reads_back(const struct bwl_journal_rec *r, const uint8_t *prev, const uint8_t *at,
+		       size_t size)
+{
+	uint8_t digest[BWL_JOURNAL_DIGEST];
+	struct bwl_journal_rec is;
+	struct bwl_pfx *pfx;
+	size_t n;
+	bool ok = bwl_journal_decode(at, size, prev, &is, &pfx, &n, digest) == BWL_JR_WHOLE &&
+		  n == size && is.kind == r->kind && is.seq == r->seq && is.at == r->at &&
+		  is.npfx == r->npfx && is.nholes == r->nholes && !strcmp(is.name, r->name) &&
+		  (!is.npfx || !memcmp(is.pfx, r->pfx, is.npfx * sizeof(*is.pfx))) &&
+		  (!is.nholes || !memcmp(is.hole, r->hole, is.nholes * sizeof(*is.hole)));
+
+	free(pfx);
+	return ok;
+}
+
 void bwl_journal_put(struct bwl_journal_bytes *x, struct bwl_journal_rec r, uint64_t wall_s)
 {
 	size_t need = bwl_journal_encode(&r, x->digest, NULL, NULL);
+	uint8_t prev[BWL_JOURNAL_DIGEST];
 
+	memcpy(prev, x->digest, sizeof(prev));
 	while (x->room - x->n < need) {
 		x->room = x->room ? 2 * x->room : 4096;
 		x->b = realloc(x->b, x->room);
@@ -20,7 +40,10 @@ void bwl_journal_put(struct bwl_journal_bytes *x, struct bwl_journal_rec r, uint
 		r.at = r.seq;
 	if (!r.wall_s)
 		r.wall_s = wall_s;
-	x->n += bwl_journal_encode(&r, x->digest, x->b + x->n, x->digest);
+	bwl_journal_encode(&r, prev, x->b + x->n, x->digest);
+	if (!reads_back(&r, prev, x->b + x->n, need))
+		x->unreadable = true;
+	x->n += need;
 	x->records++;
 }
 

@@ -94,7 +94,7 @@ static int replace(int dir_fd, const struct bwl_journal_bytes *x)
 
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, x->b, x->n, 0);
+	r = x->unreadable ? -EBADMSG : write_all(fd, x->b, x->n, 0);
 	if (!r && fsync(fd))
 		r = -errno;
 	close(fd);
@@ -167,7 +167,12 @@ static int append_locked(const char *dir, int dir_fd, const struct bwl_journal_r
 	memcpy(x.digest, j.digest, sizeof(x.digest));
 	for (i = 0; !err && i < n; i++)
 		bwl_journal_put(&x, r[i], (uint64_t)time(NULL));
-	if (!err) {
+	if (!err && x.unreadable) {
+		err = bwl_fail(
+			e, EBADMSG,
+			"the journal %s could not be read with this record: it stays as it was",
+			dir);
+	} else if (!err) {
 		err = append_at(dir_fd, &j, &x, opens);
 		if (err)
 			bwl_fail(e, -err, "cannot write the journal %s: %s", dir, strerror(-err));

@@ -36,12 +36,15 @@ json_t *bwl_checked_parse(const char *word, const char *bytes, size_t len)
 }
 
 int bwl_checked_keep(const char *word, const char *dir, const char *name, const json_t *o,
-		     struct bwl_err *e)
+		     size_t most, struct bwl_err *e)
 {
 	BWL_AUTO_FREE char *text = bwl_must(json_dumps(o, JSON_COMPACT));
 	char head[BWL_CHECKED_HEAD];
 	struct bwl_bytes part[2] = { { head, head_of(head, word, text, strlen(text)) },
 				     { text, strlen(text) } };
 
+	if (part[0].len + part[1].len > most)
+		return bwl_fail(e, EFBIG, "%s: more than %zu bytes could not be read back", name,
+				most);
 	return bwl_bytes_replace(dir, name, part, 2, e);
 }

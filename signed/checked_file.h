@@ -14,8 +14,11 @@
 
 /* NULL: not what was written. */
 json_t *bwl_checked_parse(const char *word, const char *bytes, size_t len);
-/* Durable when 0 is returned; after a kill at any point it is the old content or this one. */
+/*
+ * Durable when 0 is returned; after a kill at any point it is the old content or this one. -EFBIG:
+ * more than `most` bytes, which the reader would refuse; the old content stays.
+ */
 int bwl_checked_keep(const char *word, const char *dir, const char *name, const json_t *o,
-		     struct bwl_err *e);
+		     size_t most, struct bwl_err *e);
 
 #endif

@@ -345,6 +345,17 @@ static json_t *label_since_json(const struct bwl_memory *m)
 	return list;
 }
 
+/* Whoever cannot read it takes this tray for one that is not enrolled. */
+static bool reads_back(const struct bwl_memory *m, const json_t *o)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *is = bwl_must(calloc(1, sizeof(*is)));
+
+	return take(is, o) && is->seq == m->seq && is->epoch == m->epoch &&
+	       is->closed_s == m->closed_s && is->nitems == m->nitems && is->nheld == m->nheld &&
+	       is->nrevoked == m->nrevoked && is->nexpelled == m->nexpelled &&
+	       is->ndone == m->ndone;
+}
+
 int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e)
 {
 	json_t *items = json_array(), *o;
@@ -361,7 +372,12 @@ int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e)
 		digests_json(m->revoked, m->nrevoked), "expelled", expelled_json(m), "held",
 		digests_json(m->held, m->nheld), "held_seq", held_seq_json(m), "done",
 		digests_json(m->done, m->ndone), "due", m->due, "log_key", m->log_key);
-	r = bwl_checked_keep(WORD, dir, BWL_MEMORY, bwl_must(o), e);
+	if (reads_back(m, bwl_must(o)))
+		r = bwl_checked_keep(WORD, dir, BWL_MEMORY, o, BYTES_MOST, e);
+	else
+		r = bwl_fail(e, EBADMSG,
+			     BWL_MEMORY
+			     ": it could not be read back with this document: it stays as it was");
 	json_decref(o);
 	return r;
 }

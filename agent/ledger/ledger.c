@@ -211,6 +211,13 @@ static void take_drops(struct ledger *l)
 		resize(l, i); /* an error is no harm: all that there is has room */
 }
 
+/* As read_row() demands: one row that it refuses is the end of the whole ledger. */
+static bool is_readable(const struct ledger_row *r)
+{
+	return r->key[0] && memchr(r->key, 0, sizeof(r->key)) && r->era[0] &&
+	       memchr(r->era, 0, sizeof(r->era));
+}
+
 static int read_text(sqlite3_stmt *s, int column, char *buf, size_t size)
 {
 	const unsigned char *t = sqlite3_column_text(s, column);
@@ -563,8 +570,11 @@ int ledger_commit(struct ledger *l, struct bwl_err *e)
 
 	take_drops(l);
 	for (i = 0; !r && i < l->nstaged; i++)
-		r = take_row(l, &l->staged[i]);
+		r = is_readable(&l->staged[i]) ? take_row(l, &l->staged[i]) : -EBADMSG;
 	l->nstaged = 0;
+	if (r == -EBADMSG)
+		return bwl_fail(e, EBADMSG,
+				"ledger.db: a row without a name or an era could not be read back");
 	if (r)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	r = run(l, "BEGIN IMMEDIATE", e);

@@ -13,7 +13,7 @@
 
 void bwl_put_in_force(struct bwl_pins *p, struct bwl_sched s)
 {
-	struct bwl_ctl *c = p->ctl;
+	struct bwl_ctl *c = bwl_must(bwl_sched_is_sound(&s) ? p->ctl : NULL);
 	uint32_t next = (c->active + 1) % BWL_SCHEDS;
 
 	c->sched[next] = s;

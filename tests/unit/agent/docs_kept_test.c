@@ -29,6 +29,26 @@ static void keep_in(const char *dir)
 	assert_int_equal(bwl_memory_keep(s.m, dir, &e), 0);
 }
 
+static void a_document_is_kept_by_its_own_digest_only(void **state)
+{
+	char dir[] = "/tmp/docs_test.XXXXXX", rm[64];
+	struct bwl_err e = { 0 };
+	uint8_t other[32];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(rm, sizeof(rm), "rm -r %s", dir);
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(10, 10, DAY), TWO), "taken");
+	memcpy(other, s.one[0].d.digest, sizeof(other));
+	other[31] ^= 1;
+	assert_int_equal(docs_put(dir, other, s.one[0].bytes, s.one[0].len, &e), -EBADMSG);
+	assert_false(docs_is_kept(dir, other));
+	keep_in(dir);
+	assert_true(docs_is_kept(dir, s.one[0].d.digest));
+	assert_int_equal(system(rm), 0);
+}
+
 static void volumes_begin_unspent_once(void **state)
 {
 	char dir[] = "/tmp/docs_test.XXXXXX", file[64], rm[64];
@@ -166,6 +186,7 @@ static void who_reads_while_documents_come_reads_one_moment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_document_is_kept_by_its_own_digest_only),
 		cmocka_unit_test(volumes_begin_unspent_once),
 		cmocka_unit_test(a_document_whose_bytes_are_gone_leaves_the_floor),
 		cmocka_unit_test(who_reads_while_documents_come_reads_one_moment),

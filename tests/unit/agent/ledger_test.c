@@ -113,6 +113,28 @@ static void what_is_committed_reads_back(void **state)
 }
 
 /* Half of many, and nothing of them is left: not in memory, nor on disk, nor in the sums. */
+static void a_row_that_could_not_be_read_is_not_written(void **state)
+{
+	struct ledger_row r = row(1, 7);
+	struct bwl_err e = { 0 };
+	struct ledger *l;
+
+	(void)state;
+	clear(dir);
+	l = open_it(dir, LEDGER_BEGUN);
+	put(l, 0, 5);
+	commit(l);
+	*r.era = '\0';
+	assert_int_equal(ledger_put(l, &r), 0);
+	assert_int_equal(ledger_commit(l, &e), -EBADMSG);
+	put(l, 2, 9);
+	commit(l);
+	ledger_close(l);
+	l = open_it(dir, LEDGER_FOUND);
+	assert_int_equal(ledger_count(l), 2);
+	ledger_close(l);
+}
+
 static void what_is_dropped_stays_dropped(void **state)
 {
 	struct ledger *l;
@@ -431,6 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_committed_reads_back),
+		cmocka_unit_test(a_row_that_could_not_be_read_is_not_written),
 		cmocka_unit_test(what_is_dropped_stays_dropped),
 		cmocka_unit_test(two_cannot_have_it),
 		cmocka_unit_test(a_file_that_is_gone_is_noticed),

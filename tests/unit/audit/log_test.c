@@ -4,6 +4,7 @@
  * place. What a crash leaves can be opened.
  */
 #include "../files.h"
+#include "audit/log_end.h"
 #include "log_rig.h"
 
 static int append_to(const char *where, const char *text)
@@ -406,11 +407,24 @@ static void a_second_init_leaves_a_log_alone(void **state)
 	assert_int_equal(check(dir, NULL, 0).n, 0);
 }
 
+static void a_line_that_could_not_be_read_is_not_written(void **state)
+{
+	static const char *const lines[] = { "", "{}", "{\"n\":-1}", "{\"n\":1}\n{\"n\":2}",
+					     "{\"n\":1" };
+	struct bwl_audit_end x = { .fd = -1 }; /* which no write would pass */
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		assert_int_equal(bwl_audit_end_write(&x, lines[i], &e), -EBADMSG);
+	assert_int_equal(bwl_audit_end_write(&x, "{\"n\":1}", &e), -EBADF); /* control */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_log_that_nobody_touched_verifies_with_every_old_checkpoint),
 		T(a_log_without_a_key_is_off),
+		T(a_line_that_could_not_be_read_is_not_written),
 		T(any_byte_flipped_is_found_and_its_place_named),
 		T(a_log_cut_at_any_length_is_found_by_a_checkpoint_of_the_whole),
 		T(a_log_cut_at_any_length_by_a_crash_opens_and_goes_on),

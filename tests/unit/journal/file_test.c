@@ -269,6 +269,30 @@ static void who_looked_before_another_wrote_writes_nothing(void **state)
 	bwl_journal_free(&j);
 }
 
+static void a_record_that_could_not_be_read_is_not_written(void **state)
+{
+	static uint8_t log[ROOM], is[ROOM];
+	struct bwl_pfx p = pfx("10.1.0.0/16");
+	struct bwl_journal_rec r = { .kind = BWL_J_CLOSE, .pfx = &p, .npfx = 1 };
+	struct bwl_err e = { 0 };
+	size_t n;
+
+	(void)state;
+	assert_int_equal(write_rec(BWL_J_CLOSE, "a", "10.1.0.0/16", NULL), 0);
+	n = slurp("log", log, ROOM);
+	for (unsigned i = 0; i < 3; i++) {
+		p.len = i == 0 ? 33 : 16;
+		p.family = i == 1 ? 5 : 4;
+		r.kind = i == 2 ? _BWL_J_MAX : BWL_J_CLOSE;
+		assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, &e), -EBADMSG);
+		assert_non_null(strstr(e.text, "stays as it was"));
+		assert_int_equal(slurp("log", is, ROOM), n);
+		assert_memory_equal(log, is, n);
+	}
+	assert_int_equal(write_rec(BWL_J_CLOSE, "b", "10.2.0.0/16", NULL), 0);
+	assert_string_equal(closed_now(), "ab");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +305,7 @@ int main(void)
 		T(a_journal_is_begun_with_its_first_closures_or_is_cut),
 		T(a_missing_or_cut_journal_takes_no_record_until_it_is_begun_anew),
 		T(who_looked_before_another_wrote_writes_nothing),
+		T(a_record_that_could_not_be_read_is_not_written),
 	};
 
 	return cmocka_run_group_tests_name("journal file", tests, NULL, NULL);

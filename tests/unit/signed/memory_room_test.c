@@ -115,6 +115,26 @@ static void what_holds_is_not_forgotten_for_what_comes(void **state)
 	assert_false(has(m, BWL_SIGNED_POLICY, "p0"));
 }
 
+static void what_could_not_be_read_is_not_written(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	struct bwl_signed d = { .type = BWL_SIGNED_GRANT,
+				.terms = { .name = "no/name",
+					   .epoch = 1,
+					   .version = 1,
+					   .issued_s = NOW - 61,
+					   .not_after_s = NOW + DAY } };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	assert_null(give_policy(m, "base", 1, 5, "a"));
+	assert_int_equal(bwl_memory_accept(m, &d, &e), 0);
+	assert_int_equal(bwl_memory_keep(m, dir, &e), -EBADMSG);
+	assert_non_null(strstr(e.text, "stays as it was"));
+	again(&m);
+	assert_true(has(m, BWL_SIGNED_POLICY, "base"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +142,7 @@ int main(void)
 		cmocka_unit_test(the_online_key_alone_takes_room_from_nobody_else),
 		cmocka_unit_test(what_closes_has_room_where_one_person_filled_all_others),
 		cmocka_unit_test(what_holds_is_not_forgotten_for_what_comes),
+		cmocka_unit_test(what_could_not_be_read_is_not_written),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, drop_dir);
