@@ -23,6 +23,12 @@ if(BWL_FAST_LINK)
 		endif()
 	endforeach()
 endif()
+# Atomic: a false way out is counted as the difference of two numbers, of which threads must not lose one. gcc is whose
+# warnings are errors: nobody compiles the rest with clang.
+if(BWL_COVERAGE)
+	target_compile_options(bwl_flags INTERFACE -fprofile-instr-generate -fcoverage-mapping -fprofile-update=atomic -Wno-error)
+	target_link_options(bwl_flags INTERFACE -fprofile-instr-generate)
+endif()
 if(BWL_FUZZ)
 	target_compile_options(bwl_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()

@@ -8,7 +8,7 @@ static void an_entry_is_what_the_log_has(void **state)
 	struct ev_entry x, back;
 	struct bwl_checkpoint c;
 	char *line, *proof, *at;
-	json_t *data;
+	json_t *data, *again;
 	uint64_t n;
 	size_t len;
 
@@ -16,7 +16,9 @@ static void an_entry_is_what_the_log_has(void **state)
 	assert_true(ev_entry_of(&v, 20000, NULL, &x));
 	data = ev_entry_json(&x);
 	assert_int_equal(ev_entry_parse(data, &back, NULL), 0);
-	assert_memory_equal(&x, &back, sizeof(x));
+	again = ev_entry_json(&back); /* not as memory: between members there may be anything */
+	assert_true(json_equal(data, again));
+	json_decref(again);
 	assert_null(ev_entry_wrong(&x, v.peer, v.slots));
 	enter(&x, &line, &proof);
 	assert_int_equal(ev_entry_check(&trust, line, strlen(line), proof, strlen(proof), &back, &n,
