@@ -267,11 +267,15 @@ static int read_meta(struct ledger *l, struct bwl_err *e)
 {
 	BWL_AUTO(sqlite3_finalize) sqlite3_stmt *s = NULL;
 	unsigned char sum[SUM];
+	int rc;
 
 	if (sqlite3_prepare_v2(l->db, "SELECT version, seq, sum FROM meta WHERE id = 1", -1, &s,
 			       NULL))
 		return db_fail(l->db, "cannot read", e);
-	if (sqlite3_step(s) != SQLITE_ROW || sqlite3_column_bytes(s, 2) != SUM)
+	rc = sqlite3_step(s);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return db_fail(l->db, "cannot read", e);
+	if (rc == SQLITE_DONE || sqlite3_column_bytes(s, 2) != SUM)
 		return bwl_fail(e, EUCLEAN, "ledger.db: the head row is missing");
 	l->seq = (uint64_t)sqlite3_column_int64(s, 1);
 	sum_meta(l->seq, l->total, (uint64_t)l->n, sum);
@@ -566,16 +570,21 @@ static int write_meta(struct ledger *l, struct bwl_err *e)
  */
 int ledger_commit(struct ledger *l, struct bwl_err *e)
 {
-	int r = 0, i;
+	bool bad;
+	int r, i;
 
 	take_drops(l);
-	for (i = 0; !r && i < l->nstaged; i++)
-		r = is_readable(&l->staged[i]) ? take_row(l, &l->staged[i]) : -EBADMSG;
-	l->nstaged = 0;
-	if (r == -EBADMSG)
+	for (i = 0; i < l->nstaged && is_readable(&l->staged[i]) && !take_row(l, &l->staged[i]);
+	     i++)
+		;
+	bad = i < l->nstaged && !is_readable(&l->staged[i]);
+	l->nstaged -= i + bad;
+	if (l->nstaged)
+		memmove(l->staged, l->staged + i + bad, (size_t)l->nstaged * sizeof(*l->staged));
+	if (bad)
 		return bwl_fail(e, EBADMSG,
 				"ledger.db: a row without a name or an era could not be read back");
-	if (r)
+	if (l->nstaged)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	r = run(l, "BEGIN IMMEDIATE", e);
 	for (i = 0; !r && i < l->ngone; i++)
