@@ -37,9 +37,7 @@ static int again(const char *dir, enum bwl_journal_kind kind, const char *name, 
 	int r = 0;
 
 	bwl_journal_look(dir, &j);
-	rec = calloc(j.closed.nnames + 1, sizeof(*rec));
-	if (!rec)
-		abort();
+	rec = bwl_must(calloc(j.closed.nnames + 1, sizeof(*rec)));
 	n = j.state == BWL_JOURNAL_OK ? older(&j.closed, kind, name, said_s, rec) : 0;
 	if (n)
 		r = bwl_journal_append(dir, rec, n, j.seq, e);

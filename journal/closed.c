@@ -2,6 +2,7 @@
 /* What the records close, and how that changes a policy: see record.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/err.h>
 #include "record.h"
 
 static void *grow(void *p, size_t n, size_t *room, size_t size)
@@ -9,10 +10,7 @@ static void *grow(void *p, size_t n, size_t *room, size_t size)
 	if (n < *room)
 		return p;
 	*room = *room ? 2 * *room : 16;
-	p = reallocarray(p, *room, size);
-	if (!p)
-		abort();
-	return p;
+	return bwl_must(reallocarray(p, *room, size));
 }
 
 /*
@@ -321,11 +319,9 @@ bool bwl_closed_pfx_is(const struct bwl_closed *c, const struct bwl_pfx *pfx)
 
 size_t bwl_closed_into_policy(const struct bwl_closed *c, struct bwl_policy *pol)
 {
-	bool *closed = calloc(pol->npeers + 1, sizeof(*closed));
+	bool *closed = bwl_must(calloc(pol->npeers + 1, sizeof(*closed)));
 	size_t i, n = 0;
 
-	if (!closed)
-		abort();
 	bwl_closed_find(&c->live, pol, is_open, (void *)(uintptr_t)c, closed);
 	for (i = 0; i < pol->npeers; i++) {
 		if (!closed[i] && !find_name(c, pol->peers[i].name))

@@ -31,9 +31,7 @@ void bwl_journal_put(struct bwl_journal_bytes *x, struct bwl_journal_rec r, uint
 	memcpy(prev, x->digest, sizeof(prev));
 	while (x->room - x->n < need) {
 		x->room = x->room ? 2 * x->room : 4096;
-		x->b = realloc(x->b, x->room);
-		if (!x->b)
-			abort();
+		x->b = bwl_must(realloc(x->b, x->room));
 	}
 	r.seq = ++x->seq;
 	if (!r.at)
@@ -57,13 +55,11 @@ static int by_at(const void *a, const void *b)
 /* Prefixes in the order of their records' numbers. */
 static struct bwl_pfx *ordered(const struct bwl_pfxset *s, uint64_t **ret_at)
 {
-	struct bwl_pfxset_item *i = calloc(s->n + 1, sizeof(*i));
-	struct bwl_pfx *p = calloc(s->n + 1, sizeof(*p));
+	struct bwl_pfxset_item *i = bwl_must(calloc(s->n + 1, sizeof(*i)));
+	struct bwl_pfx *p = bwl_must(calloc(s->n + 1, sizeof(*p)));
 	size_t k;
 
-	*ret_at = calloc(s->n + 1, sizeof(**ret_at));
-	if (!i || !p || !*ret_at)
-		abort();
+	*ret_at = bwl_must(calloc(s->n + 1, sizeof(**ret_at)));
 	if (s->n)
 		memcpy(i, s->item, s->n * sizeof(*i));
 	qsort(i, s->n, sizeof(*i), by_at);

@@ -64,9 +64,7 @@ static struct bwl_journal_rec *add(struct found *f, enum bwl_journal_kind kind)
 {
 	if (f->n == f->room) {
 		f->room = f->room ? 2 * f->room : 16;
-		f->rec = reallocarray(f->rec, f->room, sizeof(*f->rec));
-		if (!f->rec)
-			abort();
+		f->rec = bwl_must(reallocarray(f->rec, f->room, sizeof(*f->rec)));
 	}
 	f->rec[f->n] = (struct bwl_journal_rec){ .kind = kind };
 	return &f->rec[f->n++];
@@ -90,11 +88,9 @@ static int add_hole(const struct bwl_pfxset_item *i, void *arg)
 
 static struct bwl_pfx *plain(const struct bwl_pfxset_item *i, size_t n)
 {
-	struct bwl_pfx *p = calloc(n + 1, sizeof(*p));
+	struct bwl_pfx *p = bwl_must(calloc(n + 1, sizeof(*p)));
 	size_t k;
 
-	if (!p)
-		abort();
 	for (k = 0; k < n; k++)
 		p[k] = i[k].pfx;
 	return p;
@@ -358,9 +354,7 @@ int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, ui
 	int r = 0;
 
 	bwl_journal_look(dir, &j);
-	rec = calloc(j.closed.nlimits + 1, sizeof(*rec));
-	if (!rec)
-		abort();
+	rec = bwl_must(calloc(j.closed.nlimits + 1, sizeof(*rec)));
 	for (i = 0; i < j.closed.nlimits; i++) {
 		const struct bwl_closed_limit *l = &j.closed.limit[i];
 		bool named = !l->zone && bwl_policy_peer(pol, l->name);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <openssl/evp.h>
+#include <bwl/cleanup.h>
 #include "file.h"
 
 #define MOST (256U << 20) /* bytes of a file that is read */
@@ -69,7 +70,7 @@ static void take_torn(struct bwl_journal *j, const struct bwl_journal_rec *r)
 struct walk {
 	const struct bwl_journal_anchor *end;
 	bool met;      /* the record that `end` names was found */
-	uint64_t must; /* records that the file had from its beginning */
+	uint64_t must; /* records that the file had from its beginning, after the first */
 };
 
 /* false: the journal ends here. */
@@ -87,7 +88,7 @@ static bool take(struct bwl_journal *j, struct walk *w, const uint8_t *at, size_
 		take_torn(j, &r);
 	if (got != BWL_JR_WHOLE || first != (r.kind == BWL_J_BEGIN) ||
 	    (!first && r.seq != j->seq + 1) || (first && r.seq != r.after_seq + 1) ||
-	    (w->met && j->seq >= w->end->seq && j->records >= w->must &&
+	    (w->met && j->seq >= w->end->seq && j->records > w->must &&
 	     bwl_journal_opens(r.kind))) {
 		free(pfx);
 		return false;
@@ -157,8 +158,12 @@ int bwl_journal_file(const char *dir, const char *name, uint8_t **ret, size_t *r
 	if (r < 0)
 		err = -errno;
 	close(fd);
+	if (!*ret && !err)
+		err = -ENOMEM;
+	if (err)
+		free(bwl_take_ptr(ret));
 	*ret_n = n;
-	return *ret || err ? err : -ENOMEM;
+	return err;
 }
 
 /* After a killed `journal init` the journal still counts as cut. */

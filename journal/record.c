@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/err.h>
 #include <bwl/sha256.h>
 #include "record.h"
 
@@ -202,9 +203,7 @@ enum bwl_journal_read bwl_journal_decode(const uint8_t *buf, size_t size,
 	n = (size_t)ret->npfx + ret->nholes;
 	if (*ret_size <= size) {
 		sha256(prev, buf, *ret_size - BWL_JOURNAL_DIGEST, sum);
-		pfx = calloc(n + 1, sizeof(*pfx));
-		if (!pfx)
-			abort();
+		pfx = bwl_must(calloc(n + 1, sizeof(*pfx)));
 		if (!memcmp(sum, buf + *ret_size - BWL_JOURNAL_DIGEST, 32) &&
 		    get_pfx(buf + BWL_JOURNAL_HEADER, pfx, (uint32_t)n)) {
 			ret->pfx = pfx;

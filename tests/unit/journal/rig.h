@@ -29,13 +29,12 @@ static inline int setup(void **state)
 
 static inline int teardown(void **state)
 {
-	static const char *const name[] = {
-		"log", "end", "log.bad", "end.bad", "log.new", "bound"
-	};
+	static const char *const name[] = { "log",     "end",   "log.bad",  "end.bad",
+					    "log.new", "bound", "bound.new" };
 	char path[100];
 
 	(void)state;
-	for (unsigned i = 0; i < 6; i++) {
+	for (unsigned i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, name[i]);
 		unlink(path);
 	}
