@@ -23,12 +23,6 @@ static uint64_t volume_of(const struct bwl_lim *l)
 	return l->has_volume ? l->volume : UINT64_MAX;
 }
 
-/* Windows of different lengths begin at different moments: neither limit is within the other. */
-static bool same_window(const struct bwl_lim *a, const struct bwl_lim *b)
-{
-	return !a->has_volume || (b->has_volume && a->window_ns == b->window_ns);
-}
-
 static char *window_text(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF])
 {
 	if (!l->window_ns)
@@ -50,6 +44,8 @@ void widen_limit(struct widen *w, const char *where, const struct bwl_lim *a,
 	widen_number(w, where, "rate", rate_of(a), rate_of(b), bwl_format_rate);
 	widen_number(w, where, "burst", burst_of(a), burst_of(b), bwl_format_size);
 	widen_number(w, where, "volume", volume_of(a), volume_of(b), bwl_format_size);
-	if (b->has_volume && !same_window(a, b))
+	/* Windows of different lengths begin at different moments: neither limit is within the
+	 * other. */
+	if (a->has_volume && b->has_volume && a->window_ns != b->window_ns)
 		widen_add(w, where, "window of the volume", window_text(a, x), window_text(b, y));
 }

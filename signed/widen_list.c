@@ -39,12 +39,11 @@ void widen_add(struct widen *w, const char *where, const char *what, const char 
 void widen_number(struct widen *w, const char *where, const char *what, uint64_t from, uint64_t to,
 		  widen_show show)
 {
-	char x[BWL_UNIT_BUF] = "none", y[BWL_UNIT_BUF] = "none";
+	char x[BWL_UNIT_BUF], y[BWL_UNIT_BUF] = "none";
 
 	if (to <= from)
 		return;
-	if (from != UINT64_MAX)
-		show(from, x);
+	show(from, x);
 	if (to != UINT64_MAX)
 		show(to, y);
 	widen_add(w, where, what, x, y);

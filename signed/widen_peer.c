@@ -82,14 +82,13 @@ static bool may_use(const struct bwl_policy *pol, const struct bwl_pol_peer *p, 
 	return false;
 }
 
+/* b is open, so it has one. */
 static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *a,
 		  const struct bwl_pol_peer *b)
 {
 	char where[64];
 
 	snprintf(where, sizeof(where), "peer %s, grant", name);
-	if (!b->grant.present)
-		return;
 	if (!a->grant.present) {
 		widen_add(w, where, "grant", "none", "there is one");
 		return;

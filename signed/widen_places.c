@@ -24,8 +24,7 @@ static int longest(const struct bwl_pfxset_item *i, void *arg)
 {
 	const struct bwl_pfxset_item **best = arg;
 
-	if (!*best || i->pfx.len > (*best)->pfx.len)
-		*best = i;
+	*best = i; /* the longest comes last */
 	return 0;
 }
 

@@ -83,7 +83,7 @@ static void what_stands_beside_a_policy_is_compared_too(void **state)
 					.lease_most_ns = 100,
 					.closed = closed,
 					.nclosed = 2 };
-	struct bwl_holding to[7] = { is, is, is, is, is, is, is };
+	struct bwl_holding to[7] = { is, is, is, is, is, is, is }, past = is;
 	struct bwl_widened w;
 	char text[BWL_WIDENING_TEXT];
 
@@ -107,6 +107,10 @@ static void what_stands_beside_a_policy_is_compared_too(void **state)
 		if (i < 4)
 			bwl_widened_free(&w);
 	}
+	past.not_after_s = -1;
+	assert_false(bwl_widens(&is, &past, &w));
+	assert_true(bwl_widens(&past, &is, &w));
+	bwl_widened_free(&w);
 	bwl_policy_free(p);
 }
 
@@ -165,11 +169,55 @@ static void other_services_are_other_limits(void **state)
 	b->nservices = 0;
 	assert_true(widens(a, b));
 	assert_true(widens(b, a));
+	for (size_t i = 0; i < b->npeers; i++)
+		b->peers[i].revoked = true;
+	assert_false(widens(a, b)); /* nothing is open */
+	for (size_t i = 0; i < b->npeers; i++)
+		b->peers[i].revoked = false;
 	for (size_t i = 0; i < a->npeers; i++)
 		memset(a->peers[i].class_, 0, sizeof(a->peers[i].class_));
 	for (size_t i = 0; i < b->npeers; i++)
 		memset(b->peers[i].class_, 0, sizeof(b->peers[i].class_));
 	assert_false(widens(a, b)); /* no class has a limit */
+	bwl_policy_free(a);
+	bwl_policy_free(b);
+}
+
+/* All are counted, and the first are kept. */
+static void of_very_many_the_first_are_kept(void **state)
+{
+	static const char *closed[BWL_WIDENINGS_KEPT + 3];
+	struct bwl_policy *p = yaml("peers:\n" SMALL);
+	struct bwl_holding is = bwl_holding_of(p), to = is;
+	struct bwl_widened w;
+
+	(void)state;
+	for (size_t i = 0; i < N(closed); i++)
+		closed[i] = i ? "another" : "first";
+	is.closed = closed;
+	is.nclosed = N(closed);
+	assert_true(bwl_widens(&is, &to, &w));
+	assert_int_equal(w.n, N(closed));
+	assert_string_equal(w.item[0].where, "first");
+	assert_string_equal(w.item[BWL_WIDENINGS_KEPT - 1].where, "another");
+	bwl_widened_free(&w);
+	bwl_policy_free(p);
+}
+
+/* A policy that is not whole: no way leads from it to any peer. */
+static void without_an_uplink_there_is_no_way(void **state)
+{
+	uint64_t s = 7;
+	struct bwl_policy *a = any_policy(&s), *b = clone(a);
+
+	(void)state;
+	b->nuplinks = 0;
+	for (size_t i = 0; i < b->npeers; i++) {
+		*b->peers[i].uplink = '\0';
+		b->peers[i].path = BWL_PATH_CLEAR;
+	}
+	assert_false(widens(b, b));
+	assert_true(widens(b, a));
 	bwl_policy_free(a);
 	bwl_policy_free(b);
 }
@@ -183,6 +231,8 @@ int main(void)
 		cmocka_unit_test(it_says_where_and_what_in_words),
 		cmocka_unit_test(that_keys_are_destroyed_is_for_two_people),
 		cmocka_unit_test(other_services_are_other_limits),
+		cmocka_unit_test(of_very_many_the_first_are_kept),
+		cmocka_unit_test(without_an_uplink_there_is_no_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

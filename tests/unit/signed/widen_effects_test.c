@@ -10,9 +10,11 @@
 #define PLAIN NODE PORTS "heartbeat: 60s\n"
 #define PEER(name, n, more) "  - { name: " name ", addresses: [10.1.0." #n "/32], " more " }\n"
 #define VIA "path: clear, via: 192.0.2.1"
+#define BESIDE "path: clear, via: 192.0.2.9"
 #define OPEN ", grant: { rate: 1mbit }"
 #define MAC(n) ", next_hop_mac: 02:00:5e:00:00:0" #n
 #define FAR(n) "ipsec: { remote: 203.0.113." #n " }"
+#define ID(id) "ipsec: { remote: 203.0.113.3, id: '" id "' }"
 #define PEERS "peers:\n"
 #define SELF "  - { name: self, addresses: [198.51.100.9], path: clear, grant: { rate: 1mbit } }\n"
 
@@ -78,6 +80,14 @@ static void a_closed_peer_moves_nobodys_next_hop(void **state)
 		  "next hop 203.0.113.2 at p0: next_hop_mac: 02:00:5e:00:00:06 -> asked for" },
 		{ PLAIN PEERS SELF PEER("shut", 3, VIA MAC(6)), PLAIN PEERS SELF,
 		  "next hop 192.0.2.1 at p0: next_hop_mac: 02:00:5e:00:00:06 -> asked for" },
+		{ PLAIN PEERS SELF PEER("open", 2, BESIDE OPEN) PEER("shut", 3, VIA MAC(6)),
+		  PLAIN PEERS SELF PEER("open", 2, BESIDE OPEN),
+		  "next hop 192.0.2.1 at p0: next_hop_mac: 02:00:5e:00:00:06 -> asked for" },
+		/* beside another next hop */
+		{ PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("more", 4, BESIDE OPEN),
+		  PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("more", 4, BESIDE OPEN)
+			  PEER("shut", 3, VIA MAC(6)),
+		  "next hop 192.0.2.1 at p0: next_hop_mac: asked for -> 02:00:5e:00:00:06" },
 		{ PLAIN PEERS PEER("open", 2, VIA MAC(1) OPEN) PEER("shut", 3, FAR(2) MAC(6)),
 		  PLAIN PEERS PEER("open", 2, VIA MAC(1) OPEN), NULL },
 		/* controls: nothing of it is another's */
@@ -85,8 +95,7 @@ static void a_closed_peer_moves_nobodys_next_hop(void **state)
 		  PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, VIA MAC(6)), NULL },
 		{ PLAIN PEERS PEER("open", 2, VIA MAC(6) OPEN),
 		  PLAIN PEERS PEER("open", 2, VIA MAC(6) OPEN) PEER("shut", 3, VIA MAC(6)), NULL },
-		{ PLAIN PEERS PEER("open", 2, VIA OPEN)
-			  PEER("shut", 3, "path: clear, via: 192.0.2.9" MAC(6)),
+		{ PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, BESIDE MAC(6)),
 		  PLAIN PEERS PEER("open", 2, VIA OPEN), NULL },
 		{ PLAIN PEERS PEER("open", 2, VIA OPEN),
 		  PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, VIA), NULL },
@@ -106,15 +115,26 @@ static void a_closed_peer_lets_nobody_speak_to_this_dpu(void **state)
 		  PLAIN PEERS PEER("shut", 3, "ipsec: { remote: 203.0.113.3, id: thief }"),
 		  "DPU 203.0.113.3: IKE from there: as another identity -> fqdn:thief" },
 		{ PLAIN PEERS PEER("shut", 3, FAR(3)), PLAIN PEERS PEER("shut", 3, VIA), NULL },
-		{ PLAIN PEERS PEER("shut", 3, FAR(3) OPEN), PLAIN PEERS PEER("shut", 3, FAR(3)),
-		  NULL },
 	};
 
 	(void)state;
 	each(row, N(row));
 }
 
-#define ID(id) "ipsec: { remote: 203.0.113.3, id: '" id "' }"
+/* No policy that is read has two at one place. If one had, whoever of them was there stays. */
+static void of_two_at_one_place_either_is_heard(void **state)
+{
+	struct bwl_policy *a = of(PLAIN PEERS PEER("a", 2, FAR(3)) PEER("b", 3, FAR(4))), *b;
+
+	(void)state;
+	strcpy(a->peers[1].ipsec_remote, a->peers[0].ipsec_remote);
+	b = clone(a);
+	assert_false(widens(a, b));
+	strcpy(b->peers[0].name, "c");
+	assert_true(widens(a, b));
+	bwl_policy_free(a);
+	bwl_policy_free(b);
+}
 
 /* Identities are compared as charon compares them, however they are spelt. */
 static void a_respelt_identity_is_the_same(void **state)
@@ -179,6 +199,31 @@ static void what_had_no_value_before_is_compared(void **state)
 		  PLAIN PEERS PEER("open", 2,
 				   VIA ", grant: { rate: 2mbit, burst: 16kb, mode: shape }"),
 		  NULL },
+	};
+
+	(void)state;
+	each(row, N(row));
+}
+
+#define IPSEC(key, value) PLAIN "ipsec: { " key ": " value " }\n"
+#define PPK(name) PEERS PEER("far", 3, "ipsec: { remote: 203.0.113.3, ppk: " name " }" OPEN)
+
+static void ipsec_is_compared_by_how_strict_it_is(void **state)
+{
+	static const struct row row[] = {
+		{ IPSEC("revocation", "strict"), IPSEC("revocation", "ifuri"),
+		  "ipsec: revocation: strict -> ifuri" },
+		{ IPSEC("revocation", "ifuri"), IPSEC("revocation", "relaxed"),
+		  "ipsec: revocation: ifuri -> relaxed" },
+		{ IPSEC("revocation", "relaxed"), IPSEC("revocation", "ifuri"), NULL },
+		{ IPSEC("hw_offload", "crypto"), IPSEC("hw_offload", "no"), NULL },
+		{ IPSEC("hw_offload", "no"), IPSEC("hw_offload", "crypto"),
+		  "ipsec: hw_offload: no -> crypto" },
+		{ IPSEC("ppk", "all") PPK("both"), IPSEC("ppk", "all") PPK("none"),
+		  "peer far: ipsec ppk: both -> none" },
+		{ IPSEC("ppk", "all") PPK("none"), IPSEC("ppk", "all") PPK("both"), NULL },
+		{ IPSEC("ppk", "all") PPK("both"), IPSEC("ppk", "all") PPK("all"),
+		  "peer far: ipsec ppk: both -> all" },
 	};
 
 	(void)state;
@@ -274,6 +319,33 @@ static void who_opens_a_peer_sees_all_of_it(void **state)
 	bwl_policy_free(b);
 }
 
+/* So many addresses that the last are only counted. */
+static void many_addresses_are_counted(void **state)
+{
+#define MANY                                                                                       \
+	"  - { name: p, addresses: ['fd00:1111:2222:3333:4444:5555:6666:1/128', 10.1.0.2, "        \
+	"10.1.0.3, 10.1.0.4], "
+	static const struct row row[] = {
+		{ PLAIN PEERS MANY FAR(4) " }\n", PLAIN PEERS MANY FAR(4) OPEN " }\n",
+		  "peer p, grant: grant: none -> there is one" },
+	};
+	struct bwl_policy *a = of(row[0].from), *b = of(row[0].to);
+	struct bwl_holding x = bwl_holding_of(a), y = bwl_holding_of(b);
+	struct bwl_widened w;
+	bool said = false;
+
+	(void)state;
+	each(row, N(row));
+	assert_true(bwl_widens(&x, &y, &w));
+	for (size_t i = 0; i < w.n; i++)
+		said = said ||
+		       !strcmp(w.item[i].to, "fd00:1111:2222:3333:4444:5555:6666:1, and 3 more");
+	assert_true(said);
+	bwl_widened_free(&w);
+	bwl_policy_free(a);
+	bwl_policy_free(b);
+}
+
 /* A policy of a document is read with clocks of its own: an end in 2027 was said to be in 2083. */
 static void an_end_is_said_by_the_clocks_that_it_was_read_with(void **state)
 {
@@ -288,12 +360,15 @@ static void an_end_is_said_by_the_clocks_that_it_was_read_with(void **state)
 	struct bwl_widened w;
 
 	(void)state;
-	y.boot_ns = NOW_BOOT;
-	y.wall_s = NOW_WALL;
-	assert_true(bwl_widens(&x, &y, &w));
-	assert_string_equal(bwl_widening_text(w.item, text),
-			    "peer p, grant: until: 2027-01-15T09:00:00Z -> 2027-01-15T10:00:00Z");
-	bwl_widened_free(&w);
+	for (int at_boot = 0; at_boot < 2; at_boot++) {
+		y.boot_ns = at_boot ? 0 : NOW_BOOT;
+		y.wall_s = NOW_WALL - (at_boot ? (int64_t)(NOW_BOOT / 1000000000) : 0);
+		assert_true(bwl_widens(&x, &y, &w));
+		assert_string_equal(
+			bwl_widening_text(w.item, text),
+			"peer p, grant: until: 2027-01-15T09:00:00Z -> 2027-01-15T10:00:00Z");
+		bwl_widened_free(&w);
+	}
 	bwl_policy_free(a);
 	bwl_policy_free(b);
 }
@@ -343,12 +418,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_closed_peer_moves_nobodys_next_hop),
 		cmocka_unit_test(a_closed_peer_lets_nobody_speak_to_this_dpu),
+		cmocka_unit_test(of_two_at_one_place_either_is_heard),
 		cmocka_unit_test(a_respelt_identity_is_the_same),
 		cmocka_unit_test(what_had_no_value_before_is_compared),
+		cmocka_unit_test(ipsec_is_compared_by_how_strict_it_is),
 		cmocka_unit_test(pacing_is_wider_than_monitor),
 		cmocka_unit_test(what_only_takes_away_is_one_persons),
 		cmocka_unit_test(a_shorter_lease_destroys_nothing_by_one_person),
 		cmocka_unit_test(who_opens_a_peer_sees_all_of_it),
+		cmocka_unit_test(many_addresses_are_counted),
 		cmocka_unit_test(an_end_is_said_by_the_clocks_that_it_was_read_with),
 		cmocka_unit_test(a_clamp_that_was_a_revocation_stays_one),
 		cmocka_unit_test(a_floor_that_holds_sooner_opens_nothing),

@@ -27,7 +27,7 @@ void bwl_pfxset_free(struct bwl_pfxset *s);
 
 /* A non-zero result ends the walk, and is returned. */
 typedef int (*bwl_pfxset_fn)(const struct bwl_pfxset_item *i, void *arg);
-/* The prefixes that contain q, or equal it. */
+/* The prefixes that contain q, or equal it, the shortest first. */
 int bwl_pfxset_holders(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn,
 		       void *arg);
 /* Those, and the prefixes within q. */
