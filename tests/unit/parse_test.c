@@ -231,8 +231,21 @@ static void what_cannot_be_followed_is_refused(void **state)
 	       "ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 "
 	       "ext kind=60 size=8 udp",
 	       BWL_R_EXT_HEADERS);
+	expect("eth vlan id=1 vlan id=2 type=0x88a8 hex=00030800 fill=40", BWL_R_VLAN);
 	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=010101010101010101010101 udp",
 	       BWL_R_EXT_HEADERS);
+	/* ten options, and nothing after them */
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=010101010101010101820300 udp", BWL_R_NONE);
+}
+
+static void no_header_is_read_where_none_may_begin(void **state)
+{
+	static uint8_t frame[BWL_MAX_OFF + 100];
+
+	(void)state;
+	assert_ptr_equal(bwl_at(frame, frame + sizeof(frame), BWL_MAX_OFF, 60),
+			 frame + BWL_MAX_OFF);
+	assert_null(bwl_at(frame, frame + sizeof(frame), BWL_MAX_OFF + 1, 60));
 }
 
 static void an_ipv6_address_in_which_an_ipv4_one_hides_is_nobodys(void **state)
@@ -303,6 +316,9 @@ static void a_class_is_that_of_the_outermost_ports(void **state)
 	expect_class("eth " V6 "ext kind=60 size=16 tcp dport=443", BWL_C_HTTPS);
 	expect_class("eth vlan id=9 " V6 "udp dport=53", BWL_C_DNS);
 	expect_class("eth " V4 "icmp kind=8", BWL_C_ICMP);
+	/* a CNP is one for RoCE's port, not from it */
+	expect_class("eth " V4 "udp dport=4791 hex=81000000 fill=60", BWL_C_CNP);
+	expect_class("eth " V4 "udp sport=4791 dport=50000 hex=81000000 fill=60", BWL_C_ROCEV2);
 	expect_class("eth " V4 "type=4 " V4 "udp dport=53", BWL_C_OTHER);
 }
 
@@ -397,6 +413,10 @@ static void arp_and_nd_are_themselves_only_in_good_form(void **state)
 		    k.nd != cases[i].nd)
 			fail_msg("%s: arp %d nd %d", cases[i].spec, k.arp, k.nd);
 	}
+	build(SOL "fe80::1:2", &f);
+	f.data[14 + 40 + 1] = 1; /* its code */
+	assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
+	assert_int_equal(k.nd, 0);
 }
 
 /* For all other frames parse() checks that both parsers agree. */
@@ -433,18 +453,19 @@ static void the_parser_of_plain_frames_takes_those_and_no_other(void **state)
 	}
 }
 
+static uint8_t jumbo_header[] = { IPPROTO_TCP, 0, 0xc2, 4 };
+
 /* Parses a frame of frame_len bytes, with the jumbo option if spec has room for it. */
 static unsigned big(const char *spec, size_t frame_len, bool is_gso, uint32_t jumbo,
 		    struct bwl_pkt *k)
 {
-	static const uint8_t header[] = { IPPROTO_TCP, 0, 0xc2, 4 };
 	static struct frame f;
 	unsigned r;
 
 	build(spec, &f);
 	jumbo = htonl(jumbo);
 	if (strstr(spec, "kind=0")) {
-		memcpy(f.data + 54, header, sizeof(header));
+		memcpy(f.data + 54, jumbo_header, sizeof(jumbo_header));
 		memcpy(f.data + 58, &jumbo, sizeof(jumbo));
 	}
 	gso = is_gso;
@@ -464,6 +485,9 @@ static void a_gso_packet_of_tcp_may_be_longer_than_ip_can_say(void **state)
 	(void)state;
 	assert_int_equal(big(BIG4, 14 + 65536, true, 0, &k), BWL_R_NONE);
 	assert_true(k.plain && k.hdr_len == 14 + 20 + 32 && !bwl_jumbo(&k));
+	/* one that its length field can say is judged by that */
+	assert_int_equal(big("eth " V4 "tcp dport=443 doff=8 fill=60", 14 + 112, true, 0, &k),
+			 BWL_R_NONE);
 	assert_int_equal(big(BIG6, 54 + 65536, true, 0, &k), BWL_R_NONE);
 	assert_true(k.plain && k.hdr_len == 54 + 32 && !bwl_jumbo(&k));
 	assert_int_equal(big(JUMBO, 54 + 180000, true, 180000, &k), BWL_R_NONE);
@@ -511,6 +535,15 @@ static void who_only_claims_to_be_longer_is_malformed(void **state)
 			fail_msg("%zu: %s of %zu bytes: %s", i, lies[i].spec, lies[i].len,
 				 bwl_reason_name(r));
 	}
+	/* another header, longer, with another option, or of another length */
+	for (size_t i = 0; i < sizeof(jumbo_header); i++) {
+		jumbo_header[i] ^= 1;
+		assert_int_equal(big(JUMBO, 54 + 180000, true, 180000, &k), BWL_R_MALFORMED);
+		jumbo_header[i] ^= 1;
+	}
+	assert_int_equal(big("eth " V6 "len=0 type=0", 54 + 180000, true, 0, &k), BWL_R_MALFORMED);
+	/* shorter than its IP header, which is there */
+	assert_int_equal(big("eth " V6 "udp fill=60", 53, false, 0, &k), BWL_R_MALFORMED);
 }
 
 static int tables(void **state)
@@ -532,6 +565,7 @@ int main(void)
 		cmocka_unit_test(lengths_that_lie_are_malformed),
 		cmocka_unit_test(a_way_that_the_host_chose_is_refused),
 		cmocka_unit_test(what_cannot_be_followed_is_refused),
+		cmocka_unit_test(no_header_is_read_where_none_may_begin),
 		cmocka_unit_test(an_ipv6_address_in_which_an_ipv4_one_hides_is_nobodys),
 		cmocka_unit_test(a_class_is_that_of_the_outermost_ports),
 		cmocka_unit_test(a_queue_pair_is_read_where_roce_has_it),
