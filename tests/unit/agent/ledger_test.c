@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sqlite3.h>
 #include "agent/ledger/ledger.h"
 
 static const char *const files[] = { "ledger.db", "ledger.db-wal", "ledger.seq" };
@@ -372,6 +373,49 @@ static void an_old_copy_beside_a_newer_number_is_noticed(void **state)
 	done(&x);
 }
 
+/* By somebody with sqlite3, whom the database itself believes. */
+static void what_is_changed_by_hand_is_noticed(void **state)
+{
+	static const char *const sql[] = {
+		"UPDATE spent SET spent = 0 WHERE key = 'peer p1'",
+		"UPDATE spent SET key = '' WHERE key = 'peer p1'",
+		"UPDATE spent SET key = 'a' || char(0) || 'b' WHERE key = 'peer p1'",
+		"UPDATE spent SET era = printf('%200s', 'x')",
+		"UPDATE spent SET slots = x'00'",
+		"UPDATE spent SET sum = x'00'",
+		"DELETE FROM spent WHERE key = 'peer p1'",
+		"DELETE FROM meta",
+		"UPDATE meta SET sum = x'00'",
+		"UPDATE meta SET version = 2",
+	};
+	struct ledger *l;
+	struct bwl_err e;
+	enum ledger_how how;
+	char path[100];
+	sqlite3 *db;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/ledger.db", dir);
+	for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]); i++) {
+		clear(dir);
+		l = open_it(dir, LEDGER_BEGUN);
+		put(l, 1, 100);
+		put(l, 2, 200);
+		commit(l);
+		ledger_close(l);
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db, sql[i], NULL, NULL, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_changes(db) > 0, 1);
+		sqlite3_close(db);
+		e = (struct bwl_err){ 0 };
+		assert_int_equal(ledger_open(dir, &l, &how, &e), 0);
+		if (how != LEDGER_SET_ASIDE || !*e.text)
+			fail_msg("%s: %d %s", sql[i], (int)how, e.text);
+		ledger_close(l);
+	}
+	clear(dir);
+}
+
 static void with_bits_turned_over_it_never_says_less(void **state)
 {
 	struct damage x;
@@ -459,6 +503,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_gone_is_noticed),
 		cmocka_unit_test(an_old_copy_beside_a_newer_number_is_noticed),
 		cmocka_unit_test(cut_at_every_length_it_never_says_less),
+		cmocka_unit_test(what_is_changed_by_hand_is_noticed),
 		cmocka_unit_test(with_bits_turned_over_it_never_says_less),
 		cmocka_unit_test(killed_at_random_it_has_all_that_was_acknowledged),
 	};

@@ -91,6 +91,8 @@ static void a_closed_peer_moves_nobodys_next_hop(void **state)
 		{ PLAIN PEERS PEER("open", 2, VIA MAC(1) OPEN) PEER("shut", 3, FAR(2) MAC(6)),
 		  PLAIN PEERS PEER("open", 2, VIA MAC(1) OPEN), NULL },
 		/* controls: nothing of it is another's */
+		{ PLAIN PEERS PEER("open", 2, BESIDE OPEN) PEER("shut", 3, VIA MAC(6)),
+		  PLAIN PEERS PEER("open", 2, BESIDE OPEN) PEER("shut", 3, VIA), NULL },
 		{ PLAIN PEERS PEER("open", 2, VIA MAC(6) OPEN) PEER("shut", 3, VIA MAC(6)),
 		  PLAIN PEERS PEER("open", 2, VIA OPEN) PEER("shut", 3, VIA MAC(6)), NULL },
 		{ PLAIN PEERS PEER("open", 2, VIA MAC(6) OPEN),
