@@ -398,6 +398,7 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *
 			r = bwl_exactly(w, ctl, base, peer);
 	}
 	if (r == BWL_R_NONE && (!cpu || bwl_unlikely(!bwl_charge_held(w, cpu, peer, base, port)))) {
+		w->tally = 0; /* a refusal counts to the class only if its limit was asked */
 		r = bwl_exactly(w, ctl, base, peer);
 		if (r == BWL_R_NONE)
 			r = bwl_charge_slowly(w, peer, base, port);
