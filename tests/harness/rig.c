@@ -25,6 +25,7 @@
 #include "recorded.h"
 #include "rig.h"
 #include "tagged.skel.h"
+#include "trace.h"
 
 #define RIG_ROWS (BWL_REASON_ROWS * BWL_REASON_COLUMNS)
 
@@ -461,6 +462,7 @@ void rig_new_programs(struct rig *rig)
 		if (!m || !empty(m))
 			rig_die("cannot empty %s", own[i]);
 	}
+	trace_programs();
 }
 
 /* --- */
@@ -683,6 +685,20 @@ static void record(struct rig *rig)
 		rig_die("%s", e.text);
 }
 
+/* What a CPU holds of a limit is its own: a second limiter knows one CPU. */
+static void trace(const struct rig *rig, const struct rig_opts *o)
+{
+	cpu_set_t one;
+
+	if (!trace_wanted())
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		rig_die("cannot stay on a CPU: %s", strerror(errno));
+	trace_new(rig->pins, !o->realtime);
+}
+
 struct rig *rig_open(const struct rig_opts *o)
 {
 	static const struct rig_opts defaults;
@@ -729,6 +745,7 @@ struct rig *rig_open(const struct rig_opts *o)
 	rig->percpu = calloc((size_t)BWL_REASON_COLUMNS * (size_t)rig->cpus, sizeof(*rig->percpu));
 	if (!rig->last || !rig->percpu)
 		rig_die("out of memory");
+	trace(rig, o);
 	return rig;
 }
 
@@ -736,6 +753,7 @@ void rig_close(struct rig *rig)
 {
 	if (rig_before_close)
 		rig_before_close();
+	trace_forget();
 	bwl_pins_close(rig->pins);
 	if (rig->rec.word)
 		bwl_rec_close(&rig->rec);
@@ -903,6 +921,22 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 	return bpf_prog_test_run_opts(bpf_program__fd(rig->tagged->progs.tagged), o);
 }
 
+static struct trace_packet traced(const struct rig_packet *k, unsigned row, const struct frame *f)
+{
+	static const char *const prog[_RIG_PROG_MAX] = { "tc-host",  "xdp-host", "tc-upin",
+							 "xdp-upin", "gate",     "tunin",
+							 "tunout",   "mgmt" };
+
+	return (struct trace_packet){ .prog = prog[k->prog],
+				      .port = k->port,
+				      .row = row,
+				      .frame = f->data,
+				      .len = f->len,
+				      .gso_size = k->gso_size,
+				      .gso_segs = k->gso_segs,
+				      .tag = k->tagged ? k->tci : -1 };
+}
+
 unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result *ret)
 {
 	static struct rig_result scratch;
@@ -910,6 +944,7 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 	struct rig_result *r = ret ? ret : &scratch;
 	unsigned row = k->port < RIG_PORTS ? k->port : 0, i;
 	struct bpf_test_run_opts o;
+	struct trace_packet t;
 	static struct frame f;
 	struct __sk_buff skb;
 
@@ -918,6 +953,8 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 	was = &rig->last[row * BWL_REASON_COLUMNS];
 	read_row(rig, row, was);
 	build(k, &f);
+	t = traced(k, row, &f);
+	trace_before(rig->pins, &t, rig_now(), rig->skel->bss->bwl_test_behind_ns);
 	if (test_run(rig, k, &f, 1, r->data, &skb, &o))
 		rig_die("test run of '%s': %s", k->spec ? k->spec : "data", strerror(errno));
 	r->act = o.retval;
@@ -925,6 +962,7 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 	r->mark = skb.mark;
 	r->priority = skb.priority;
 	r->departs_ns = is_xdp(k) ? 0 : skb.tstamp;
+	trace_after(rig->pins, &t, r->departs_ns ? r->departs_ns - rig_now() : 0);
 	r->counted = 0;
 	r->reason = BWL_R_NONE;
 	r->bytes = r->charged = 0;
@@ -959,8 +997,19 @@ uint32_t rig_fire(struct rig *rig, const struct rig_packet *k, uint32_t repeat)
 {
 	struct bpf_test_run_opts o;
 	struct __sk_buff skb;
-	struct frame *f = malloc(sizeof(*f));
+	struct frame *f;
 
+	if (trace_wanted() && !rig_others_send) {
+		struct rig_result *r = calloc(1, sizeof(*r));
+
+		while (r && repeat--)
+			rig_run(rig, k, r);
+		o.retval = r ? r->act : 0;
+		free(r);
+		return o.retval;
+	}
+	trace_loses();
+	f = malloc(sizeof(*f));
 	if (!f)
 		rig_die("out of memory");
 	build(k, f);

@@ -11,6 +11,7 @@
 #include <bwl/inner.h>
 #include "plain.h"
 #include "plain_tray.h"
+#include "tests/harness/trace.h"
 
 static struct bwl_pins *pins;
 static char dir[64];
@@ -66,6 +67,7 @@ struct bwl_pins *tray_new(const struct bwl_schema *s, bool fresh)
 	fill_port(TRAY_H1, "h1", BWL_PORT_HOST);
 	fill_port(TRAY_P0, "p0", BWL_PORT_UPLINK);
 	fill_port(TRAY_P1, "p1", BWL_PORT_UPLINK);
+	trace_new(pins, true);
 	return pins;
 }
 
@@ -99,17 +101,25 @@ unsigned tray_send(unsigned port, uint8_t *frame, size_t len)
 				 .len = (uint32_t)len,
 				 .ifindex = TRAY_IFINDEX(port),
 				 .ingress_ifindex = TRAY_IFINDEX(port) };
+	struct trace_packet t = {
+		.prog = "xdp-host", .port = port, .row = port, .frame = frame, .len = len, .tag = -1
+	};
 	unsigned early, reason;
 	int act;
 
+	trace_before(pins, &t, tray_now(), 0);
 	memcpy(was, plain_value(BWL_PIN_reason, port * BWL_REASON_COLUMNS), sizeof(was));
 	act = bwl_xdp_host(&xdp);
 	early = counted(port, was);
+	trace_after(pins, &t, 0);
+	t.prog = "tc-host";
+	trace_before(pins, &t, tray_now(), 0);
 	memcpy(was, plain_value(BWL_PIN_reason, port * BWL_REASON_COLUMNS), sizeof(was));
 	if ((act == XDP_DROP) != (early != BWL_R_NONE))
 		tray_fail("XDP counts what it passes, or drops what it does not count");
 	act = bwl_tc_host(&skb);
 	reason = counted(port, was);
+	trace_after(pins, &t, 0);
 	if ((act == TC_ACT_REDIRECT) != bwl_reason_is_pass(reason) || reason == BWL_R_NONE ||
 	    (early != BWL_R_NONE && early != reason))
 		tray_fail("an action that is not its reason's");

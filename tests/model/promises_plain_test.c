@@ -18,6 +18,7 @@
 #include "plain.h"
 #include "plain_tray.h"
 #include "tests/harness/frame.h"
+#include "tests/harness/trace.h"
 #include "writers.h"
 
 static struct bwl_pins *pins;
@@ -55,6 +56,7 @@ void level_reopen(void)
 void level_upgrade(void)
 {
 	plain_new_own();
+	trace_programs();
 }
 
 void level_open(bool reboot)
@@ -84,7 +86,12 @@ static void build(unsigned dest, bool six, struct wire *w)
 
 unsigned level_send(unsigned dest, bool six)
 {
-	return tray_send(TRAY_H0, wire[2 * dest + six].data + 2, MODEL_FRAME);
+	unsigned reason;
+
+	writers_wait(true); /* a trace reads maps as they do */
+	reason = tray_send(TRAY_H0, wire[2 * dest + six].data + 2, MODEL_FRAME);
+	writers_wait(false);
+	return reason;
 }
 
 static jmp_buf death;
@@ -102,6 +109,7 @@ bool level_kill(int (*fn)(struct bwl_pins *, void *), void *arg, unsigned clocks
 
 	level_reopen();
 	own = tray_pins();
+	trace_forget();
 	plain_process_begins();
 	if (!setjmp(death)) {
 		writers_die(clocks, blocks, die);
@@ -109,6 +117,7 @@ bool level_kill(int (*fn)(struct bwl_pins *, void *), void *arg, unsigned clocks
 		killed = false;
 	}
 	writers_live();
+	trace_forget();
 	if (killed)
 		plain_process_ends();
 	else

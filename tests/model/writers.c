@@ -6,11 +6,12 @@
 
 static void (*at_end)(void);
 static unsigned clocks_left, blocks_left;
+static bool waits;
 
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)
 {
-	if (!at_end || clocks_left || blocks_left--)
+	if (!at_end || waits || clocks_left || blocks_left--)
 		return;
 	at_end();
 }
@@ -25,6 +26,11 @@ void writers_die(unsigned clocks, unsigned blocks, void (*die)(void))
 void writers_live(void)
 {
 	at_end = NULL;
+}
+
+void writers_wait(bool wait)
+{
+	waits = wait;
 }
 
 void writers_clock(void)
