@@ -154,6 +154,8 @@ check "and a file that is not there" says '^others: WRONG: there is no none.c'
 sed -i 's/^Test: .*/Test: unit.gone/; s/^Hole: .*/Hole: none/; /^What/d' "$tree/tests/mutants/01_more.patch"
 refute "and what is not there" checked 1
 check "a test, a hole, a line of the head" says 'docs/track-record.md has no such hole: none; no such test: unit.gone; no line What:'
+sed -i '/^Hole/d' "$tree/tests/mutants/01_more.patch"
+refute "a fault that never was needs no hole" eval 'checked 1; grep -q "Hole\|hole" "$work/out"'
 printf '/* what may pass */\n#define LIMIT 8\n/* and for how long */\n' >>"$tree/limit.h"
 refute "and a hunk that fits in two places" checked 2
 check "by its file" says '02_less: WRONG: a hunk of limit.h has no single place'
