@@ -127,6 +127,33 @@ static void a_refused_packet_spends_nothing(void **state)
 	assert_int_equal(held_of_peer("large"), held);
 }
 
+/*
+ * Nor is anything put back into a share that was not spent from it: time and again the port refuses
+ * a packet.
+ */
+static void a_port_passes_its_burst_and_its_rate_and_no_more(void **state)
+{
+	struct rig_packet k = { .spec = TO(1) BIG };
+	const uint64_t step_ns = 12000;
+	uint64_t first = passed_bytes(), steps;
+
+	(void)state;
+	apply("version: 1\nnode: rig\nuplinks: [p0]\nhost_ports:\n"
+	      "  - { dev: h0, sources: [10.0.7.0/24], limit: { rate: 1gbit, burst: %d } }\n"
+	      "heartbeat: none\nnode_limit: { rate: 40gbit }\n"
+	      "peers:\n" DEST("a", 1) "grant: { rate: 20gbit } }\n",
+	      BURST);
+	rig_advance(RIG_SECOND);
+	assert_true(flood(TO(1) BIG) > BURST / 2);
+	for (steps = 1; steps < 2000; steps++) {
+		rig_advance(step_ns);
+		rig_fire(rig, &k, 4);
+		runs += 4;
+		assert_true(passed_bytes() - first <= BURST + steps * step_ns / 8);
+	}
+	assert_string_equal(host(TO(1) BIG), "port-rate");
+}
+
 static void what_is_held_ends_with_the_grant_the_policy_and_the_switch(void **state)
 {
 	struct bwl_change authorise = { .set = BWL_SET_AUTHORISE };
@@ -364,6 +391,7 @@ int main(void)
 		RIG_TEST(all_cpus_together_keep_limits_that_are_shared_out),
 		RIG_TEST(packets_spend_what_the_cpu_holds_and_no_word_of_all_cpus),
 		RIG_TEST(a_refused_packet_spends_nothing),
+		RIG_TEST(a_port_passes_its_burst_and_its_rate_and_no_more),
 		RIG_TEST(what_is_held_ends_with_the_grant_the_policy_and_the_switch),
 		RIG_TEST(nothing_an_operator_does_adds_to_a_burst_that_is_shared_out),
 		RIG_TEST(a_volume_is_spent_by_shares_and_never_exceeded),

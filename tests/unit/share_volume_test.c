@@ -300,6 +300,37 @@ static void a_window_that_has_not_turned_is_left_to_the_clock(void **state)
 	assert_int_equal(sim.window.total_bytes, 2000);
 }
 
+/* By the ticks as by the clock: the volume was lowered, or the ledger has released less. */
+static void what_is_spent_above_a_lowered_volume_leaves_no_room(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct bwl_cold c = { .len = 1000 };
+		struct bwl_window *w;
+		struct bwl_taken t;
+		struct bwl_asked a;
+		uint32_t lost = 0;
+		__u64 end, *used;
+
+		start(1000000, i & 1 ? HOUR : 0);
+		sim.now = i & 1 ? 1000 * sim.l.volume.slice_ns : HOUR;
+		w = i & 1 ? &sim.window : NULL;
+		used = w ? &sim.window.total_bytes : &sim.state.used_bytes;
+		a = asked(NULL, sim.now, 1000);
+		c.now_ns = c.least_ns = sim.now;
+		assert_int_equal(bwl_ask_once(&a, 1000, &t, &end, &lost), BWL_OK);
+		assert_true(bwl_limit_try(&sim.l, &sim.state, w, &c, &t));
+		*used = 500000;
+		if (i & 2)
+			a.released = c.released = 400000;
+		else
+			sim.l.volume.spendable_bytes = 400000;
+		assert_int_not_equal(bwl_ask_once(&a, 1000, &t, &end, &lost), BWL_OK);
+		assert_false(bwl_limit_try(&sim.l, &sim.state, w, &c, &t));
+		assert_int_equal(*used, 500000);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +338,7 @@ int main(void)
 		cmocka_unit_test(no_interval_passes_more_than_a_windowed_volume),
 		cmocka_unit_test(a_windowed_volume_gives_90_of_100_in_the_long_run),
 		cmocka_unit_test(a_window_that_has_not_turned_is_left_to_the_clock),
+		cmocka_unit_test(what_is_spent_above_a_lowered_volume_leaves_no_room),
 		cmocka_unit_test(small_volumes_are_not_shared_out_and_the_rest_of_one_is_not),
 	};
 

@@ -2,6 +2,7 @@
 /* Documents on the disk: as they are read back, with some missing, and while others come. */
 #include <sys/wait.h>
 #include <unistd.h>
+#include "agent.h"
 #include "documents/desired.h"
 #include "documents/store.h"
 #include "docs_rig.h"
@@ -183,6 +184,37 @@ static void who_reads_while_documents_come_reads_one_moment(void **state)
 	assert_int_equal(system(rm), 0);
 }
 
+static void a_time_that_an_earlier_boot_heard_is_none_of_this_one(void **state)
+{
+	char dir[] = "/tmp/docs_test.XXXXXX", rm[64], line[256];
+	struct docs_clock later;
+	struct bwl_err e = { 0 };
+	struct docs on_disk;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(rm, sizeof(rm), "rm -r %s", dir);
+	enrol();
+	assert_string_equal(give_time(), "taken");
+	keep_in(dir);
+	assert_int_equal(docs_keep_heard(dir, &s, &e), 0);
+	later = at;
+	later.boot_ns += 1000000000;
+	assert_int_equal(docs_load(dir, &later, &on_disk, &e), 0);
+	assert_int_equal(on_disk.heard.newest_s, s.heard.newest_s);
+	assert_int_equal(on_disk.heard.at_s, s.heard.at_s);
+	assert_int_equal(on_disk.heard.boot_ns, s.heard.boot_ns);
+	docs_free(&on_disk);
+	/* The time since a boot counts from another moment after the next one. */
+	assert_int_equal(agent_state_read(dir, "signed-time", line, sizeof(line)), 0);
+	line[0] = line[0] == '0' ? '1' : '0';
+	assert_int_equal(agent_state_write(dir, "signed-time", line, &e), 0);
+	assert_int_equal(docs_load(dir, &later, &on_disk, &e), 0);
+	assert_int_not_equal(on_disk.heard.boot_ns, s.heard.boot_ns);
+	docs_free(&on_disk);
+	assert_int_equal(system(rm), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +222,7 @@ int main(void)
 		cmocka_unit_test(volumes_begin_unspent_once),
 		cmocka_unit_test(a_document_whose_bytes_are_gone_leaves_the_floor),
 		cmocka_unit_test(who_reads_while_documents_come_reads_one_moment),
+		cmocka_unit_test(a_time_that_an_earlier_boot_heard_is_none_of_this_one),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
