@@ -39,8 +39,12 @@ void bwl_journal_put(struct bwl_journal_bytes *x, struct bwl_journal_rec r, uint
 	if (!r.wall_s)
 		r.wall_s = wall_s;
 	bwl_journal_encode(&r, prev, x->b + x->n, x->digest);
-	if (!reads_back(&r, prev, x->b + x->n, need))
+	if (!reads_back(&r, prev, x->b + x->n, need)) {
 		x->unreadable = true;
+		x->seq--;
+		memcpy(x->digest, prev, sizeof(prev));
+		return;
+	}
 	x->n += need;
 	x->records++;
 }

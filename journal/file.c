@@ -88,13 +88,14 @@ static int anchor_write(int dir_fd, uint64_t seq, const uint8_t *digest)
 
 static int replace(int dir_fd, const struct bwl_journal_bytes *x)
 {
-	int fd = openat(dir_fd, "log.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-			0600),
-	    r;
+	int fd, r;
 
+	if (x->unreadable)
+		return -EBADMSG;
+	fd = openat(dir_fd, "log.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	r = x->unreadable ? -EBADMSG : write_all(fd, x->b, x->n, 0);
+	r = write_all(fd, x->b, x->n, 0);
 	if (!r && fsync(fd))
 		r = -errno;
 	close(fd);
@@ -167,7 +168,7 @@ static int append_locked(const char *dir, int dir_fd, const struct bwl_journal_r
 	memcpy(x.digest, j.digest, sizeof(x.digest));
 	for (i = 0; !err && i < n; i++)
 		bwl_journal_put(&x, r[i], (uint64_t)time(NULL));
-	if (!err && x.unreadable) {
+	if (!err && x.unreadable && (opens || !x.n)) {
 		err = bwl_fail(
 			e, EBADMSG,
 			"the journal %s could not be read with this record: it stays as it was",
@@ -179,6 +180,10 @@ static int append_locked(const char *dir, int dir_fd, const struct bwl_journal_r
 	}
 	if (!err && j.end + x.n > limit)
 		compact(dir, dir_fd);
+	if (!err && x.unreadable) /* what else is closed is on disk */
+		err = bwl_fail(e, EBADMSG,
+			       "a record could not be read back, and is not in the journal %s",
+			       dir);
 	free(x.b);
 	bwl_journal_free(&j);
 	return err;

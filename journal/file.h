@@ -28,7 +28,7 @@ struct bwl_journal_bytes {
 	size_t n, room;
 	uint64_t seq, records; /* number of the last one; count */
 	uint8_t digest[BWL_JOURNAL_DIGEST];
-	bool unreadable; /* read.c would not read one of them as it is: none may be written */
+	bool unreadable; /* one was left out, because read.c would not read it */
 };
 /* r.at 0: it happens now. */
 void bwl_journal_put(struct bwl_journal_bytes *x, struct bwl_journal_rec r, uint64_t wall_s);

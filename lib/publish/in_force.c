@@ -13,9 +13,10 @@
 
 void bwl_put_in_force(struct bwl_pins *p, struct bwl_sched s)
 {
-	struct bwl_ctl *c = bwl_must(bwl_sched_is_sound(&s) ? p->ctl : NULL);
+	struct bwl_ctl *c = p->ctl;
 	uint32_t next = (c->active + 1) % BWL_SCHEDS;
 
+	bwl_sched_must_be_sound(&s);
 	c->sched[next] = s;
 	__atomic_store_n(&c->active, next, __ATOMIC_SEQ_CST);
 }

@@ -232,13 +232,17 @@ bool bwl_pins_are_busy(const struct bwl_pins *p)
 	return fd == -EWOULDBLOCK;
 }
 
-bool bwl_sched_is_sound(const struct bwl_sched *s)
+void bwl_sched_must_be_sound(const struct bwl_sched *s)
 {
 	bool slot = s->slot < BWL_GENERATIONS || s->slot == BWL_NO_SLOT;
 	bool before = s->before < BWL_GENERATIONS || s->before == BWL_NO_SLOT ||
 		      s->before == BWL_LOST_SLOT;
 
-	return slot && before && (s->before >= BWL_GENERATIONS || s->before != s->slot);
+	if (slot && before && (s->before >= BWL_GENERATIONS || s->before != s->slot))
+		return;
+	bwl_warn("slot %u of the policy, with %u before it: this would close everything", s->slot,
+		 s->before);
+	abort();
 }
 
 static const volatile struct bwl_sched *sched_of(const struct bwl_pins *p)

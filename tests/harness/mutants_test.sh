@@ -22,6 +22,7 @@ check "there are such faults" test "$(wc -l <"$work/check")" -ge 60
 # A tree of its own: a program whose two cases ask limit.h, and one that asks nothing of it.
 tree=$work/tree
 export MUTANTS_SOURCE=$tree MUTANTS_WORK=$work/mutants
+mkdir "$MUTANTS_WORK"
 mkdir -p "$tree"/{tests/{mutants,harness},docs}
 cp "$here/sweep" "$tree/tests/harness/"
 printf '| hole | promise |\n|---|---|\n| it grants too much | 2 |\n' >"$tree/docs/track-record.md"
@@ -100,6 +101,12 @@ sed -i 's/LIMIT 8/LIMIT 88/' "$tree/tests/mutants/07_elsewhere.patch"
 fault 08_all_fail unit.grants LIMIT 101
 fault 09_waits unit.waits BEGIN 7
 
+only 1
+if [[ $? -eq 77 ]]; then
+	skip "a fault is planted" "$(head -n 1 "$work/out")"
+	done_testing
+	exit
+fi
 check "a fault by which a case fails is caught" exits 0 1
 check "and it says which" says '01_more .*caught .*no more than may pass'
 check "in JSON, too" eval '"$RUN" --json --only 1 2>/dev/null | jq -e ".faults | length == 1 and .[0].result == \"caught\"" >/dev/null'
@@ -111,9 +118,22 @@ check "or a test finds it that was not said to" exits 1 10
 check "which it names" says '10_core .*the whole core .*unit.begins'
 export MUTANTS_LIMIT=5
 check "five that are drawn" exits 1 --draw 0
-check "are the first five by the number 0" eval 'says "^01_more " && says "^05_no_build " && ! grep -q "^06_" "$work/out"'
-check "and the next by 1, the first again after the last" exits 1 --draw 1
-check "a fault a place" eval 'says "^06_other_seed " && says "^10_core "'
+drawn() { grep -oE '^[0-9]+_' "$work/out" | sort -u | tr -d '\n'; }
+check "are the same for the same number" eval 'was=$(drawn); exits 1 --draw 0 && [[ $was == "$(drawn)" && ${#was} -eq 15 ]]'
+check "with which the core is not run" eval '! grep -q "the whole core  " "$work/out"'
+check "by the next number" exits 1 --draw 1
+check "the other five are drawn" eval '[[ $(tr _ "\n" <<<"$was$(drawn)" | sort -u | grep -c .) -eq 10 ]]'
+mv "$tree/build/dev" "$work/elsewhere"
+ln -s "$work/elsewhere" "$tree/build/dev"
+check "no fault gets into a build tree that lies elsewhere" exits 77 1
+check "which it says" says 'build/dev is not in the tree itself'
+rm "$tree/build/dev"
+mv "$work/elsewhere" "$tree/build/dev"
+mkdir "$work/bin"
+printf '#!/bin/sh\necho "upperdir is not supported" >&2\nexit 32\n' >"$work/bin/mount"
+chmod +x "$work/bin/mount"
+check "nor is any planted where no overlay can be" eval 'PATH=$work/bin:$PATH exits 77 1'
+check "which it says" says 'no overlay over .*upperdir is not supported (TMPDIR'
 check "a test that hangs is an error, not a fault that is caught" exits 1 3
 check "which it says" says '03_hangs .*error .*no end within its time'
 check "so is one that crashes" exits 1 4
@@ -128,7 +148,7 @@ check "a fault that another seed finds is caught" exits 0 6
 check "and that seed is named" says '06_other_seed .*caught .*MODEL_SEED=5'
 check "the next fault begins without the one before" exits 0 6 1
 unset MUTANTS_LIMIT
-hangs() { grep -q 'BEGIN 7' "$work/mutants/upper/limit.h" 2>/dev/null && pgrep -f "^$tree/build/dev/grants" >/dev/null; }
+hangs() { grep -q 'BEGIN 7' "$work"/mutants/*/upper/limit.h 2>/dev/null && pgrep -f "^$tree/build/dev/grants" >/dev/null; }
 "$RUN" --only 9 >"$work/out" 2>&1 & runner=$!
 until hangs || ! kill -0 $runner 2>/dev/null; do sleep 0.05; done
 check "control: a test hangs with its fault" hangs
@@ -136,7 +156,8 @@ kill -TERM $runner
 wait $runner
 check "interrupted, it says so" test $? = 143
 refute "the test has ended" hangs
-check "nothing of the fault is left" test ! -e "$work/mutants"
+check "nothing of the fault is left" rmdir "$work/mutants"
+mkdir "$work/mutants"
 check "nor was it ever in the tree itself" eval 'grep -q "BEGIN 1" "$tree/limit.h" && ! mountpoint -q "$tree"'
 
 check "a test that fails without any fault judges none" eval 'sed -i "s/BEGIN 1/BEGIN 3/" "$tree/limit.h"; exits 1 1'

@@ -18,7 +18,7 @@
 #define MOST_PEERS 256
 #define MOST_STATES 2048
 #define MOST_WINDOWS 64
-#define MOST_CPUS 64
+#define MOST_WORDS 5     /* of an entry of a per-CPU array */
 #define FRAME_SHOWN 1500 /* bytes: of a GSO packet more than its headers */
 
 struct text {
@@ -269,14 +269,16 @@ static void put_states(struct text *t, const struct bwl_pins *p)
 static void sum(const struct bwl_pins *p, enum bwl_pin pin, uint32_t from, uint32_t n,
 		unsigned words, void *ret)
 {
-	static uint64_t all[MOST_PEERS * MOST_CPUS * 5];
+	static uint64_t *all;
 	static uint32_t keys[MOST_PEERS];
 	unsigned cpus = (unsigned)libbpf_num_possible_cpus();
 	uint32_t in = from - 1, batch, got = n; /* a batch continues after this key */
 	uint64_t *to = ret;
 
-	if (cpus > MOST_CPUS || n > MOST_PEERS || words > 5)
-		die("too many CPUs, or too large maps");
+	if (n > MOST_PEERS || words > MOST_WORDS)
+		die("too large maps");
+	if (!all)
+		all = bwl_must(calloc((size_t)MOST_PEERS * MOST_WORDS * cpus, sizeof(*all)));
 	bpf_map_lookup_batch(p->fd[pin], from ? &in : NULL, &batch, keys, all, &got, NULL);
 	if (got != n)
 		die("cannot read a map");

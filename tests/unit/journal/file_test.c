@@ -273,7 +273,7 @@ static void a_record_that_could_not_be_read_is_not_written(void **state)
 {
 	static uint8_t log[ROOM], is[ROOM];
 	struct bwl_pfx p = pfx("10.1.0.0/16");
-	struct bwl_journal_rec r = { .kind = BWL_J_CLOSE, .pfx = &p, .npfx = 1 };
+	struct bwl_journal_rec r = { .kind = BWL_J_CLOSE, .pfx = &p, .npfx = 1 }, both[2] = { 0 };
 	struct bwl_err e = { 0 };
 	size_t n;
 
@@ -289,7 +289,14 @@ static void a_record_that_could_not_be_read_is_not_written(void **state)
 		assert_int_equal(slurp("log", is, ROOM), n);
 		assert_memory_equal(log, is, n);
 	}
-	assert_int_equal(write_rec(BWL_J_CLOSE, "b", "10.2.0.0/16", NULL), 0);
+	both[0].kind = both[1].kind = BWL_J_CLOSE; /* what else the same call closes is written */
+	both[0].pfx = &p;
+	both[0].npfx = 1;
+	p.family = 5;
+	strcpy(both[1].name, "b");
+	assert_int_equal(bwl_journal_append(dir, both, 2, BWL_JOURNAL_ANY, &e), -EBADMSG);
+	assert_string_equal(closed_now(), "ab");
+	assert_int_equal(write_rec(BWL_J_STOP, "", NULL, NULL), 0);
 	assert_string_equal(closed_now(), "ab");
 }
 

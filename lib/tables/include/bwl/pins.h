@@ -141,8 +141,8 @@ const char *bwl_carried_by_text(unsigned carried_by);
 
 /* The generation in force: a slot, or BWL_NO_SLOT. */
 uint32_t bwl_active_slot(const struct bwl_pins *p);
-/* Slots that there are, and not one twice: whoever puts it in force may write no other. */
-bool bwl_sched_is_sound(const struct bwl_sched *s);
+/* Slots that there are, and not one twice, or it ends the process: before it is put in force. */
+void bwl_sched_must_be_sound(const struct bwl_sched *s);
 /* The slot that keeps the policy before one on trial (maps/ctl.h); BWL_NO_SLOT: none. */
 uint32_t bwl_slot_before(const struct bwl_pins *p);
 /* There was a policy before, and its slot was being written when a way back failed or was killed.
