@@ -21,6 +21,23 @@ check "each says what it costs" diff <(scripts) <(says 'cost: *[1-9][0-9]*$')
 check "the core's group has those that say so" diff <(says 'set: *core$') <(group core | sort)
 check "those that count instructions are in groups of that clock" \
 	diff <(says 'icount: *yes$') <(sed -n 's/^[^ ]* --icount //p' "$groups" | tr ' ' '\n' | sort)
+# A script judges what its trays send at the far end (topo/leak.sh), says why not, or is another one with other words.
+watching() { # folder: names that are none of it, or more than one
+	local f n
+	for f in "$1"/[0-9]*.sh; do
+		n=0
+		! grep -qE '^[[:space:]]*leak_end$|lib/kills\.sh"|lib/offload\.sh"' "$f" || n=$((n + 1))
+		! grep -qE '^# leak: .' "$f" || n=$((n + 1))
+		! grep -qE 'exec bash .*\.sh"' "$f" || n=$((n + 1))
+		[[ $n -ge 1 ]] || basename "$f"
+	done
+}
+unwatched=$(watching "$vm")
+[[ -z $unwatched ]] || note "without a leak watch: $unwatched"
+check "each watches what leaves its trays, or says why not" test -z "$unwatched"
+mkdir "$tmp/vm"
+printf 'trays_up 2\ndone_testing\n' >"$tmp/vm/01_blind.sh"
+check "control: one that does neither is found" test "$(watching "$tmp/vm")" = 01_blind.sh
 apart() { # a libc of its own
 	local name
 	for name in $(says 'needs:.*strongswan6'); do grep -qx "[^ ]* $name" "$groups" || return; done

@@ -3,6 +3,7 @@
 # Finds out by trying what this guest's kernel offers; vm-testbed/matrix prints the `# lacks` lines. The
 # cases are what every kernel of the table must have.
 # vm-cost: 10
+# leak: only what the kernel offers
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-guest-$$ LAB_DESTS=0

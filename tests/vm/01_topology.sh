@@ -3,11 +3,12 @@
 # The trays, the capture at the switch and two charons, without bwlimit: the parts on which tests of the mesh
 # rely.
 # vm-cost: 50
+# leak: no bwlimit; it shows that the watch can see
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-topo-$$
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon; do
+for part in tests/harness/tap vm-testbed/topo/trays tests/harness/charon; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
@@ -37,6 +38,33 @@ check "the capture lost nothing" capture_stop clear
 refute "the judge of captures sees clear packets" capture_only_encrypted clear
 refute "the judge of captures sees the marker" capture_lacks_marker clear
 check "each frame is captured once" [ "$(capture_count clear 'icmp')" -eq 10 ]
+
+# The leak watch finds what leaves from when it counts, and only that.
+reset() { # family source destination
+	in_ns dpu3 "$FRAMES" send p0 --gw "$(tray_mac 9 3)" <<<"eth $1 src=$2 dst=$3 tcp flags=4 sport=443" >/dev/null
+}
+reset4() { reset ip4 192.0.2.3 192.0.2.9; }
+reset6() { reset ip6 2001:db8::3 2001:db8::9; }
+watched() { # command…: nothing leaked
+	leak_watch 3 && reset4 && leak_since 3 && "$@" && leak_none
+	local rc=$?
+	LEAK_PORTS=() LEAK_SINCE=()
+	return $rc
+}
+asks() { echo "eth dst=ff:ff:ff:ff:ff:ff arp op=1 sip=192.0.2.3 tip=192.0.2.9" | in_ns dpu3 "$FRAMES" send p0 >/dev/null; }
+ping9() { in_ns dpu3 ping -q -c 1 -W 5 192.0.2.9 >/dev/null; }
+check "the leak watch sees its control, and does not count what left before" watched true
+check "nor ARP" watched asks
+refute "a reset is a leak" watched reset4
+refute "and over IPv6" watched reset6
+refute "and so is a ping" watched ping9
+blind() {
+	capture_start leak-3-blind s3 || return 0
+	LEAK_RUNS[3]=leak-3-blind LEAK_PORTS[leak-3-blind]=1
+	leak_none
+}
+refute "a watch that has not seen its control shows nothing" blind
+LEAK_PORTS=() LEAK_SINCE=()
 
 # Two charons with a shared secret, and an xfrm interface for each.
 for n in 1 2; do

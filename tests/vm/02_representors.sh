@@ -3,6 +3,7 @@
 # Devices as a DPU's driver presents them: representors in switchdev mode, with SAs and policies in the
 # device.
 # vm-cost: 30
+# leak: only what a device holds
 # vm-needs: netdevsim iproute2
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -11,8 +11,6 @@ LAB=bwl-tun-$$
 . "$BWL_SOURCE/tests/harness/tap.sh"
 # shellcheck source=../../vm-testbed/topo/trays.sh
 . "$BWL_SOURCE/vm-testbed/topo/trays.sh"
-# shellcheck source=../../vm-testbed/topo/capture.sh
-. "$BWL_SOURCE/vm-testbed/topo/capture.sh"
 # shellcheck source=../../vm-testbed/topo/manual_sa.sh
 . "$BWL_SOURCE/vm-testbed/topo/manual_sa.sh"
 
@@ -94,6 +92,7 @@ check "the trays sent ESP, ARP and ND only" capture_only_encrypted wire
 check "the marker never passed in the clear" capture_lacks_marker wire
 
 # Tray 2 is taken over: it has no limits any more, but still its SA. It sends whatever it wants.
+leak_pause 2
 tray_quiet tray_load 2 detach
 for n in 1 2; do in_ns dpu$n ip xfrm state flush; in_ns dpu$n ip xfrm policy flush; done
 evil_id=77
@@ -113,4 +112,5 @@ lab_iperf_server host1 5201
 in_ns dpu2 timeout 300 iperf3 -c 10.0.1.2 -B 10.0.2.77 -u -b 8M -l 1200 -t 3 -J >"$LAB_TMP/udp.json"
 note "UDP at 8 Mbit/s, accept 2 Mbit/s: $(jq -c '.end.sum | [.bits_per_second / 1e6, .lost_percent]' "$LAB_TMP/udp.json") Mbit/s offered, % lost"
 check "it is held to accept on arrival" test "$(reason 1 bwl0 accept-rate)" -gt 100
+leak_end
 done_testing

@@ -8,7 +8,7 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-pacing-$$
-for part in tests/harness/tap vm-testbed/topo/{trays,capture,manual_sa}; do
+for part in tests/harness/tap vm-testbed/topo/{trays,manual_sa}; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
@@ -88,4 +88,5 @@ blast beyond 300
 check "what would wait longer than the horizon is refused" test "$REFUSED" -gt 0
 check "all else leaves" left $((300 - REFUSED))
 check "and none before its time" none_early
+leak_end
 done_testing

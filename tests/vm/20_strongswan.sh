@@ -142,4 +142,5 @@ check "it cannot come back by itself" test "$(mesh_states 1) $(mesh_states 2)" =
 check "the policies there still let nothing out in the clear" test "$(if_ids 2 policy)" = "0x2 "
 check "loaded again it does" mesh_load 1
 check "with an SA" eventually one_sa 1
+leak_end
 done_testing

@@ -102,6 +102,7 @@ done
 check "after every tenth removal XDP carries again" test "$seen_xdp" -eq $(((REMOVALS + 9) / 10))
 marker_stop
 lab_stop "$load"
+live "every SA and policy that was removed from the device is back"
 redirected() { in_ns dpu1 ethtool -S pf0hpf | awk '/xdp_redirect:/ { n += $2 } END { print n + 0 }'; }
 went() { # sets where every charged frame is now
 	charged=$(frames pf0hpf "^pass$") tunnel=$(frames "bwl0 out" "^pass-gate") gate=$(frames "p0 out" "^pass-gate")

@@ -102,6 +102,7 @@ in_ns dpu1 ip xfrm state delete src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x1002
 refute "without the inbound SA nothing passes" pings 10.0.2.2
 offload_add "$SA_IN"
 check "with it again it does" lab_wait_for 60 pings 10.0.2.2
+LIVE_FROM=2 live "the inbound SA is back in the device"
 tray_ctl 1 revoke tray-2 >/dev/null 2>&1
 offload_add "$SA_IN" # revoke removed it
 was=$(seen)

@@ -4,6 +4,7 @@
 # packet until then: charged now, it would leave after a revocation. With bwlimit it leaves at once.
 # Judged by the order in which two packets arrive: the one that departs later, and one that was sent after it.
 # vm-cost: 50
+# leak: its peer is sent to in the clear
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-txtime-$$ LAB_DESTS=1

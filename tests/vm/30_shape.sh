@@ -88,4 +88,5 @@ in_force() { [[ $(mode_in_force) == "$1" ]]; }
 check "when fq is taken away while it runs, shape polices and says so" lab_wait_for 20 in_force police
 check "attach --pace puts it back" tray_attach 1 --tunnel bwl0 --pace
 check "and shape is in force again" lab_wait_for 20 in_force shape
+leak_end
 done_testing

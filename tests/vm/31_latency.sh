@@ -60,4 +60,5 @@ check "switched off under traffic" sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsente
 before=$(latency '[.shape.frames, .gate.frames]')
 check "packets pass" in_ns host1 ping -q -c 3 -i 0.2 -W 2 10.0.2.2
 check "and nothing is counted" test "$(latency '[.shape.frames, .gate.frames]')" = "$before"
+leak_end
 done_testing

@@ -8,7 +8,7 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-mesh-$$
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon \
+for part in tests/harness/tap vm-testbed/topo/trays tests/harness/charon \
 	vm-testbed/topo/mesh tests/vm/lib/outer; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
@@ -50,6 +50,7 @@ refute "with its SAs gone nothing passes" pings 10.0.2.2
 check "charon comes back" charon_up 1 dpu1
 mesh_load 1
 check "and traffic passes again" passes 10.0.2.2
+live "charon is back, and its SAs, which were flushed"
 
 # --- revocation
 revoke() { tray_ctl 1 revoke tray-2 --vici "$(charon_socket 1)" >"$LAB_TMP/revoke" 2>&1; }
@@ -80,4 +81,5 @@ outer=$(outer_headers wire)
 note "outer headers: ${outer//$'\n'/; }"
 check "of all the host can write nothing shows outside" test "$(grep -c . <<<"$outer")" -eq 1
 check "the marker never passed in the clear" capture_lacks_marker wire
+leak_end
 done_testing

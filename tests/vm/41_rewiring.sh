@@ -8,7 +8,7 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-rew-$$
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon \
+for part in tests/harness/tap vm-testbed/topo/trays tests/harness/charon \
 	vm-testbed/topo/mesh; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
@@ -130,6 +130,7 @@ check "which counts what is too much" test $(($(refused) - was)) -gt 1000
 # --- the cable of tray 2 goes to the rogue, which replaces it at the switch
 opens() { grep -c "open: SA" "$LAB_TMP/watch$1"; }
 closed() { mesh_tunnel 1 '.sa_out or .sa_in | not'; }
+leak_pause 2
 tray_cable_to_rogue 2
 ip_in rogue link set p0 down
 ip_in rogue link set p0 address "$(tray_mac 2 3)"
@@ -229,10 +230,12 @@ cp "$MESH_CA/crl.pem" "$(charon_dir 2)/swanctl/x509crl/bwlimit.pem"
 mesh_load 2
 mesh_load 1
 check "with its cable back and a new certificate tray 2 is reached again" passes 10.0.2.2
+live "the cable of tray 2 is back, and it has a new certificate"
 
 marker_stop
 check "the captures are whole" capture_stop wire
 check "only ESP, IKE, ARP and ND ever left tray 1" capture_only_encrypted wire
 check "the marker never passed in the clear" capture_lacks_marker wire
 check "nor to the rogue" capture_lacks_marker taken
+leak_end
 done_testing

@@ -8,7 +8,7 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-flt-$$
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon \
+for part in tests/harness/tap vm-testbed/topo/trays tests/harness/charon \
 	vm-testbed/topo/mesh tests/vm/lib/load; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
@@ -29,6 +29,7 @@ judged() { # what happened meanwhile
 	load_end
 	check "$1: host 1 never got more than its grant" load_within 1 $RATE1 $BURST 0.05
 	check "$1: nor did host 2" load_within 2 $RATE2 $BURST 0.05
+	live "$1, and their SAs are back"
 }
 
 mesh_ca
@@ -121,6 +122,7 @@ MESH_IPSEC='ca: bwlimit.pem, dpd: 2s, ike_rekey: 2m, reauth: 1m, rekey: 20s, har
 tray_apply 1 < <(grants 1)
 mesh_load 1
 check "the capture of tray 2 is whole" capture_stop two
+leak_pause 2
 charon_kill 2
 for ns in host2 dpu2; do
 	pids=$(ip netns pids "$LAB-$ns" | tr '\n' ' ')
@@ -174,4 +176,5 @@ for name in one two three; do
 	check "capture $name: only ESP, IKE, ARP and ND left" capture_only_encrypted $name
 	check "capture $name: the marker never passed in the clear" capture_lacks_marker $name
 done
+leak_end
 done_testing

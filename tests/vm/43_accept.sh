@@ -66,4 +66,5 @@ for mode in police shape; do
 	check "$mode: UDP in IPv6" nothing_refused "UDP, IPv6" udp ip6 fd00:1::2 fd00:2::2
 	check "$mode: TCP" nothing_refused TCP tcp
 done
+leak_end
 done_testing

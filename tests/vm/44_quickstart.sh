@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The encrypted part of ./quickstart, in a kernel that has IPsec.
 # vm-cost: 60
+# leak: ./quickstart has its own capture of the wire between its trays
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -5,6 +5,7 @@
 # After each cut, what is left mounts and opens; the ledger has at least what had been released by then, and the log
 # every record that was acknowledged (promises 3 and 6). BWL_CUT_STEP=10 cuts only at every tenth write.
 # vm-cost: 1200
+# leak: files
 # vm-once: yes
 # vm-env: BWL_CUT_STEP BWL_CUT_SECONDS
 set -uo pipefail
@@ -14,6 +15,8 @@ LAB=bwl-cut-$$ LAB_DESTS=2
 . "$BWL_SOURCE/tests/harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$BWL_SOURCE/tests/harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$BWL_SOURCE/tests/harness/live.sh"
 POWERCUT=$LAB_BUILD/tests/harness/bwl-powercut
 PATH=$PATH:/usr/sbin:/sbin
 FS=${BWL_CUT_FS:-ext4}
@@ -87,7 +90,7 @@ usage() { in_dpu "$CTL" --json usage | jq -e "$1" >/dev/null; }
 released() { usage '[.volumes[] | select(.released_bytes)] | length == 3'; }
 
 # The agent's life on that disk, from the first file on. Takes seconds, then the command under which agent and grants run.
-live() {
+agent_lives() {
 	local seconds=$1 end given=0
 	shift
 	in_dpu "$LOAD" detach >/dev/null 2>&1
@@ -124,12 +127,12 @@ says() { jq -e "$1" "$LAB_TMP/judged" >/dev/null || { jq -r '.what[]' "$LAB_TMP/
 
 # Control: the test would see a loss. Nothing is synchronised, and the kernel decides when to write.
 check "the agent runs on a disk that logs every write, and never syncs" \
-	live 6 env BWL_FSYNC_MS=never LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-slowdisk.so"
+	agent_lives 6 env BWL_FSYNC_MS=never LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-slowdisk.so"
 check "its log is replayed" judged 3
 check "what had been released or acknowledged is missed after a cut" says '.wrong > 0'
 rm -f "$LAB_TMP"/log-*.jsonl
 
-check "the agent runs on a disk that logs every write" live "${BWL_CUT_SECONDS:-4}"
+check "the agent runs on a disk that logs every write" agent_lives "${BWL_CUT_SECONDS:-4}"
 check "its log is replayed, with a cut at every write" judged "${BWL_CUT_STEP:-1}"
 check "there were more than two hundred" says '.cuts > 200 or '"${BWL_CUT_STEP:-1} > 1"
 check "each leaves a ledger and an audit log that are whole and go on, and have all that was released and acknowledged" \
@@ -150,5 +153,6 @@ restored() {
 	[[ $is -ge $was ]]
 }
 check "and nothing that had been released is given back" restored
+LIVE_DEST=2 LIVE_PPS=500 live "the agent releases again from the disk of a cut"
 lab_stop "$AGENT_PID"
 done_testing

@@ -92,6 +92,7 @@ gone "and the third" 3 60
 check "and here still none is left" mesh_no_states 1
 
 check "all are open again" all_up
+live "a charon that hung goes on, and its peer is granted again"
 charon_kill 1
 began=$(now_ms)
 revoke --all & revoking=$!
@@ -101,4 +102,5 @@ said
 refute "nothing passes" pings 10.0.2.2
 gone "the other side, which nobody told, finds out" 2 60
 gone "and the third" 3 60
+leak_end
 done_testing

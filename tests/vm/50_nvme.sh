@@ -6,7 +6,7 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-nvme-$$
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture vm-testbed/topo/manual_sa tests/vm/lib/workload; do
+for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/manual_sa tests/vm/lib/workload; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
@@ -107,4 +107,5 @@ check "by the limit of the class" test "$(frames_of 1 class-rate)" -gt 0
 check "the captures are whole" capture_stop wire
 check "only ESP, ARP and ND left the trays" capture_only_encrypted wire
 check "the marker in the data never passed in the clear" capture_lacks_marker wire
+leak_end
 done_testing

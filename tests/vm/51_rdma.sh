@@ -7,7 +7,7 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-rdma-$$
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture vm-testbed/topo/manual_sa tests/vm/lib/workload; do
+for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/manual_sa tests/vm/lib/workload; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
@@ -104,4 +104,5 @@ check "the captures are whole" capture_stop wire
 check "only ESP, ARP and ND left the trays" capture_only_encrypted wire
 MARKER=rdma-ping-
 check "what rping sends never passed in the clear" capture_lacks_marker wire
+leak_end
 done_testing

@@ -9,7 +9,7 @@ BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-mtu-$$
 # The network carries jumbo frames; uplinks begin at 1500.
 TRAY_MTU=9000 LAB_MTU=9000
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture vm-testbed/topo/manual_sa tests/vm/lib/workload; do
+for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/manual_sa tests/vm/lib/workload; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
@@ -29,6 +29,7 @@ attached() { # attaches again for the uplinks' MTU; sets the SAs
 	for n in 1 2; do
 		in_ns dpu$n ip xfrm state flush
 		in_ns dpu$n ip xfrm policy flush
+		[[ ! -v LEAK_RUNS[$n] ]] || leak_pause $n
 		tray_load $n detach >/dev/null 2>&1
 		tray_attach $n --tunnel bwl0 && tray_apply $n < <(workload_policy $n $((3 - n)) 200 '') || return
 	done
@@ -163,4 +164,5 @@ for c in wire jumbo; do
 	check "$c: only ESP, ARP and ND left the trays" capture_only_encrypted $c
 	check "$c: the marker never passed in the clear" capture_lacks_marker $c
 done
+leak_end
 done_testing

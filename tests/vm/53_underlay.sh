@@ -7,7 +7,7 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-under-$$
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon \
+for part in tests/harness/tap vm-testbed/topo/trays tests/harness/charon \
 	vm-testbed/topo/manual_sa vm-testbed/topo/mesh tests/vm/lib/uplinks tests/vm/lib/outer; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
@@ -45,6 +45,7 @@ for _ in 1 2 3 4 5; do
 	sleep 0.6
 done
 check "after five flaps of its link traffic goes on" pass_again
+live "the link of tray 1 flaps no more"
 marker_stop
 check "the capture is whole" capture_stop wire
 check "only ESP, IKE and ND left the trays" capture_only_encrypted wire
@@ -55,6 +56,7 @@ check "the marker never passed in the clear" capture_lacks_marker wire
 for n in 1 2; do
 	charon_kill "$n"
 	kill "${MESH_WATCH[$n]}"
+	leak_pause "$n"
 	tray_quiet tray_load "$n" detach
 	mesh_flush "$n"
 done
@@ -81,9 +83,11 @@ ip_in switch link set s3 down
 refute "both have failed, and nothing passes" both
 ip_in switch link set s1 up
 check "the first is back, and traffic passes" pass_again
+live "one of two uplinks that had failed is back"
 ip_in switch link set s3 up
 marker_stop
 check "the capture is whole" capture_stop two
 check "only ESP, ARP and ND left the trays by any uplink" capture_only_encrypted two
 check "the marker never passed in the clear" capture_lacks_marker two
+leak_end
 done_testing

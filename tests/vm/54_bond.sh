@@ -5,7 +5,7 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-bond-$$
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture \
+for part in tests/harness/tap vm-testbed/topo/trays \
 	vm-testbed/topo/manual_sa vm-testbed/topo/mesh tests/vm/lib/uplinks; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
@@ -49,9 +49,11 @@ while read -ru 3 port member other; do
 	ip_in switch link set "$port" up
 	check "$member is back" lab_wait_for 20 link_up "$member"
 done 3<<<$'s1 p0 p1\ns3 p1 p0'
+live "both members of the bond are back"
 marker_stop
 check "the capture is whole" capture_stop bond
 check "both have carried ESP" test "$(sent_esp bond s1)" -gt 0 -a "$(sent_esp bond s3)" -gt 0
 check "only ESP, ARP and ND left the trays by any of them" capture_only_encrypted bond
 check "the marker never passed in the clear" capture_lacks_marker bond
+leak_end
 done_testing

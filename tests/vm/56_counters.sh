@@ -37,6 +37,7 @@ desired() { # action
 	      grant: { rate: 100mbit, mode: police } }
 	END
 }
+LEAK_SENDER[1]="box w1"
 tray_attach 1 --tunnel bwl0 || exit 1
 check "a policy with a peer of path offload is in force" tray_apply 1 < <(desired log)
 id=$(tray_ctl 1 --json peer show tray-2 | jq .tunnel.if_id)
@@ -101,4 +102,5 @@ check "with revoke it closes" lab_wait_for 60 revoked
 lab_stop "$agent_pid"
 in_ns dpu1 ip xfrm state flush
 in_ns dpu1 ip xfrm policy flush
+leak_end
 done_testing

@@ -98,7 +98,9 @@ check "attach sets it again" tray_attach 1 --tunnel bwl0
 check "and verify says so" quiet
 refute "the next is refused" told big_ping 1340 fd00:2::2
 check "in silence" silent
+leak_pause 1
 tray_load 1 detach >/dev/null 2>&1
 refute "detach takes its rules away" grep -q blackhole < <(ip_in dpu1 rule; ip_in dpu1 -6 rule)
 check "and brings rule 0 back" test "$(grep -c "^0:" < <(ip_in dpu1 rule; ip_in dpu1 -6 rule))" -eq 2
+leak_end
 done_testing

@@ -5,6 +5,7 @@
 # that runs before ours is found. If the kernel refuses our program below the dispatcher, attach says so and what to do,
 # and the host port stays down.
 # vm-cost: 15
+# leak: its peers are sent to in the clear
 # vm-needs: xdp-tools
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

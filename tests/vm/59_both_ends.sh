@@ -27,7 +27,10 @@ check "control: the kernel has no esp4_offload" eval '! grep -q "^esp[46]_offloa
 # East accepts 400 kB and little more of what arrives, however slow this machine is; west accepts everything.
 sa_tray_policy 1 'grant: { rate: 1gbit, burst: 8mb }, accept: { rate: 1gbit, burst: 8mb }' >"$LAB_TMP/west.yaml"
 sa_tray_policy 2 'grant: { rate: 1gbit, burst: 8mb }, accept: { rate: 100kbit, burst: 400kb }' >"$LAB_TMP/east.yaml"
+leak_watch 1 && leak_watch 2 || exit 1
 ends_up --tunnel bwl0 --host pf0hpf --uplink p0 || exit 1
+leak_since 1
+leak_since 2
 sa_pair 1 2
 sa_usable 1 "$(sa_if_id 1 tray-2)" 3
 sa_usable 2 "$(sa_if_id 2 tray-1)" 3
@@ -111,4 +114,5 @@ mv "$LAB_TMP/true.json" "$LAB_TMP/east.json"
 check "control: unchanged it is accepted" test "$(ends_reconcile west east .ok)" == true
 check "west leaves its first intervals out" ends_open west tray-2 $((before + 1))
 check "and more arrived than it says it sent" test "$(ends_reconcile west east .ok)" == false
+leak_end
 done_testing

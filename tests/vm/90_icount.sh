@@ -3,6 +3,7 @@
 # Under --icount a guest nanosecond is an executed instruction: costs are counts that do
 # not depend on the machine or its other load.
 # vm-cost: 30
+# leak: no frames leave
 # vm-icount: yes
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

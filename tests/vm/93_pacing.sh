@@ -4,11 +4,12 @@
 # guest, other ways to limit. Under --icount the guest carries the same on any machine. Shares
 # are of inner frames (Ethernet, without FCS): what the receiver got, times 1514/1448.
 # vm-cost: 400
+# leak: compares with limiters that send in the clear; 11_pacing has its way
 # vm-needs: openvswitch
 # vm-icount: yes
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-LAB=bwl-pace-$$
+LAB=bwl-pace-$$ TRAY_LEAK_WATCH=no
 TRAY_MTU=9000
 for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/manual_sa tests/vm/lib/{pacing,rivals}; do
 	# shellcheck source=/dev/null

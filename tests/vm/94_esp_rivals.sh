@@ -5,11 +5,12 @@
 # without XDP, less than tc's police. For one limit, a limiter with no source check, last gate or accounts adds less:
 # that is printed, not checked.
 # vm-cost: 400
+# leak: compares with limiters that send in the clear
 # vm-needs: openvswitch
 # vm-icount: yes
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-LAB=bwl-rival-$$
+LAB=bwl-rival-$$ TRAY_LEAK_WATCH=no
 for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/manual_sa tests/vm/lib/{esp_cost,rivals}; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"

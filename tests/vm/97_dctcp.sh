@@ -4,10 +4,11 @@
 # The round trip is 0.28 ms: two packets in each, the least that TCP sends, exceed the limit, so marks
 # alone cannot hold it; without fq the limiter has to drop.
 # vm-cost: 250
+# leak: marks of TCP; 11_pacing has its way
 # vm-icount: yes
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-LAB=bwl-dctcp-$$
+LAB=bwl-dctcp-$$ TRAY_LEAK_WATCH=no
 TRAY_MTU=9000
 for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/manual_sa tests/vm/lib/pacing; do
 	# shellcheck source=/dev/null

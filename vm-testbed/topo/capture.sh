@@ -14,11 +14,13 @@ MARKER=bwl-plain-marker
 
 # ESP in any fragment, IKE (and ESP in UDP: RFC 3948) unfragmented, ARP, router and neighbour
 # solicitations and advertisements.
+CAPTURE_ND='(icmp6 and ip6[6] == 58 and ip6[40] >= 133 and ip6[40] <= 136 and ip6[7] == 255)'
 CAPTURE_ALLOWED='arp or ip proto 50 or ip6 proto 50
 	or udp port 500 or udp port 4500
-	or (icmp6 and ip6[6] == 58 and ip6[40] >= 133 and ip6[40] <= 136 and ip6[7] == 255)'
+	or '$CAPTURE_ND
 
 CAPTURE_SNAP=300 # 0: whole frames
+CAPTURE_FILTER='' # everything
 capture_start() { # name port…
 	local name=$1 port ns
 	shift
@@ -26,7 +28,7 @@ capture_start() { # name port…
 		ns=switch
 		[[ $port != *:* ]] || { ns=${port%:*}; port=${port#*:}; }
 		lab_bg "$name.$port.out" "$ns" tcpdump -i "$port" -Q in -s "$CAPTURE_SNAP" -U -B 65536 \
-			--immediate-mode -w "$LAB_TMP/$name.$port.pcap"
+			--immediate-mode -w "$LAB_TMP/$name.$port.pcap" ${CAPTURE_FILTER:+"$CAPTURE_FILTER"}
 		echo "$LAB_PID" >"$LAB_TMP/$name.$port.pid"
 		lab_wait_for 30 grep -q 'listening on' "$LAB_TMP/$name.$port.out.err" || return
 	done
@@ -51,7 +53,7 @@ capture_stop() { # name
 # One line per frame that matches. `switch` has no IPv6 and no address, so no frame is its own.
 capture_list() { # name filter
 	local f
-	for f in "$LAB_TMP/$1".*.pcap; do tcpdump -nn -e -r "$f" "$2" 2>/dev/null; done
+	for f in "$LAB_TMP/$1".*.pcap; do tcpdump -nn -e ${CAPTURE_TIMES:+"$CAPTURE_TIMES"} -r "$f" "$2" 2>/dev/null; done
 }
 # When each arrived: seconds since 1970, by the guest's clock.
 capture_times() { # name filter

@@ -18,8 +18,13 @@
 # TRAY_MTU is the uplinks' MTU (1500), LAB_MTU the hosts' (1500).
 
 . "${BASH_SOURCE[0]%/*}/../../tests/harness/lab.sh"
+# shellcheck source=leak.sh
+. "${BASH_SOURCE[0]%/*}/leak.sh"
+# shellcheck source=../../tests/harness/live.sh
+. "${BASH_SOURCE[0]%/*}/../../tests/harness/live.sh"
 TRAY_MTU=${TRAY_MTU:-1500}
 TRAYS=0
+TRAY_LEAK_WATCH=${TRAY_LEAK_WATCH:-yes} # no: of a test that counts instructions, or whose trays send in the clear
 
 tray_mac() { # tray port-number
 	printf '02:00:00:00:%02x:%02x' "$1" "$2"
@@ -105,10 +110,20 @@ tray_attach() { # number further-options…
 	local n=$1
 	shift
 	mkdir -p "$LAB_PINS"
-	tray_quiet tray_load "$n" attach --drill --fresh-volume --host pf0hpf --uplink p0 "$@"
+	[[ $TRAY_LEAK_WATCH == no ]] || leak_watch "$n" || return
+	tray_quiet tray_load "$n" attach --drill --fresh-volume --host pf0hpf --uplink p0 "$@" && leak_since "$n"
 }
 tray_apply() { # number; policy on standard input; renews the heartbeat
 	cat >"$LAB_TMP/policy$1.yaml"
 	tray_quiet tray_ctl "$1" policy apply "$LAB_TMP/policy$1.yaml" &&
 		tray_quiet tray_ctl "$1" heartbeat
 }
+
+# What live (tests/harness/live.sh) sends: from the host of tray LIVE_FROM to that of the other.
+LIVE_FROM=1 LIVE_PPS=400
+live_path() { # family
+	local from=$LIVE_FROM to=$((3 - LIVE_FROM))
+	echo "host$from" h0 "$(tray_mac "$from" 2)" "host$to" h0
+	if [[ $1 == 4 ]]; then echo "10.0.$from.2" "10.0.$to.2"; else echo "fd00:$from::2" "fd00:$to::2"; fi
+}
+live_settle() { in_ns switch "$FRAMES" settle; }

@@ -4,7 +4,7 @@
 # Two trays under load. Their charons are killed at random moments and restarted as systemd would
 # do it; `bwlimit-ipsecd charon` does the rest. Source tap.sh first; this prints what it does.
 
-for part in vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon vm-testbed/topo/mesh tests/vm/lib/load; do
+for part in vm-testbed/topo/trays tests/harness/charon vm-testbed/topo/mesh tests/vm/lib/load; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
@@ -54,9 +54,11 @@ kills_end() {
 	for n in 1 2; do
 		note "tray $n: $(jq -rs 'group_by(.event) | map("\(.[0].event) \(length)") | join(", ")' "$LAB_TMP/keep$n")"
 	done
+	live "$KILLED kills of charon, and its SAs are back"
 	for n in 1 2; do charon_kill $n; done # otherwise they initiate to each other for ever, and a capture ends only in silence
 	check "the captures are whole" capture_stop wire
 	check "only ESP, IKE, ARP and ND left the trays" capture_only_encrypted wire
 	check "the marker never passed in the clear" capture_lacks_marker wire
+	leak_end
 	done_testing
 }

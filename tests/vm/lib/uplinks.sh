@@ -20,11 +20,13 @@ second_uplink() { # s3 at the switch, without an address of its own
 	ip_in dpu1 link set p1 address "$(tray_mac 1 5)"
 }
 attach() { # tray uplinks…
-	local n=$1 dev options=()
+	local n=$1 dev options=() ports=("s$1")
 	shift
+	[[ "$n $*" != *1*bond0* && "$n $*" != *p1* ]] || ports+=(s3)
 	for dev in "$@"; do options+=(--uplink "$dev"); done
 	mkdir -p "$LAB_PINS"
-	tray_quiet tray_load "$n" attach --drill --fresh-volume --host pf0hpf "${options[@]}" --tunnel bwl0 &&
+	leak_watch "$n" "${ports[@]}" || return
+	tray_quiet tray_load "$n" attach --drill --fresh-volume --host pf0hpf "${options[@]}" --tunnel bwl0 && leak_since "$n" &&
 		tray_apply "$n" < <(two_policy "$n" "$(IFS=,; echo "$*")")
 }
 by_hand() {
