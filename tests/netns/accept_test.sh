@@ -10,6 +10,8 @@ LAB=bwl-accept-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml VOLUME=500000
 mkdir "$STATE"
@@ -76,6 +78,7 @@ for ((i = 0; i < 30; i++)); do
 done
 offer_all
 check "after kills of the agent under traffic nothing arrives above the volume, and nearly all of it does" nearly $VOLUME
+live "bwlimitd is started again"
 lab_stop "$AGENT_PID"
 in_dpu "$LOAD" detach >/dev/null 2>&1
 start=$(arrived)

@@ -9,6 +9,8 @@ LAB=bwl-agent-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 
 STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
@@ -85,6 +87,7 @@ check "a policy that the kernel has no memory for is in force soon, and not afte
 	lab_wait_for 20 rate_is sink 9000000
 check "until then it says which entry of which map was refused, and what is in force" \
 	said policy 'entry 1 of [0-9]* of map bwl_own_v1.*tried 6 times; nothing of it is in force: the policy before stays'
+live "a policy that the kernel had no memory for is in force"
 lab_stop "$LAB_PID"
 
 desire 8mbit 2s
@@ -100,6 +103,7 @@ is_silent() { "$CTL" --json peer show sink | jq -e '.state == "silent"'; }
 check "killed, its grants fall silent at the deadline" lab_wait_for 5 is_silent
 agent
 check "its return repairs that" lab_wait_for 5 is_live
+live "bwlimitd is started again, and has renewed the heartbeat"
 
 in_host ping -c 1 -W 1 10.99.9.9 >/dev/null 2>&1
 check "a destination without a peer is in the log" lab_wait_for 5 said new-destination "port hpf0: no-peer"
@@ -135,6 +139,7 @@ check "the limits are others then" eval '"$CTL" --json policy show >"$LAB_TMP/ot
 kill -CONT "$AGENT_PID"
 touch "$FILE"
 check "the agent puts the maps right" lab_wait_for 5 rate_is sink 8000000
+live "the maps are as they were"
 
 # During a trial, too: of the policy before, which lies in the other slot, and of the one on trial.
 more_alarms() { [[ $(grep -c '"maps-changed"' "$LAB_TMP/agent") -gt $were ]]; }
@@ -211,6 +216,7 @@ check "nor come back" is_over
 check "after ten seconds it says what it waits for" lab_wait_for 60 said policy 'another bwlimit tool has been changing the policy for 10 s'
 lab_stop "$lock"
 check "and comes back when the tool has ended" lab_wait_for 30 rate_is sink 9000000
+live "the tool that hung with the lock has ended"
 
 in_dpu "$LOAD" detach >/dev/null 2>&1
 check "after detach the agent waits for new maps" lab_wait_for 5 said detached 'detached or replaced'

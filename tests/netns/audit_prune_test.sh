@@ -6,6 +6,7 @@
 #
 # The kill comes at the entry of a call, which is then not executed; the next number is the state right after it.
 # One call in eight is drawn; KILL_ALL=1, or BWL_LONG=1, takes all.
+# live: no DPU: what is killed writes an audit log
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-prune-$$

@@ -9,6 +9,8 @@ LAB=bwl-hl-$$ LAB_DESTS=1
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
 if ! command -v strace >/dev/null; then
 	echo "needs strace"
@@ -95,6 +97,7 @@ for call in pwrite64 fdatasync fallocate flock; do
 		test $bad = 0 -a $points -gt 1
 done
 check "and says what it found" logged 'recovered +after a crash'
+live "a grant that was killed is given again"
 last_file() { find "$disk/audit" -name 'log-*.jsonl' | sort | tail -1; }
 write_torn() { # a write of which only a part reaches the disk
 	local f
@@ -140,6 +143,8 @@ check "everything is stopped, full disk or not" ctl stop
 check "the log verifies, full as it is" verified
 rm "$disk/fill" "$disk/fill.more"
 check "with room again" ctl stop --off
+ctl grant d1 rate 10mbit reason "with room again"
+live "the disk has room again, and the peer is granted again"
 mount -o remount,ro "$disk"
 refute "on a read-only disk a grant is refused" ctl grant d1 rate 99mbit reason read-only
 check "a revocation is not refused" ctl revoke --all
@@ -206,6 +211,8 @@ check "the next one has what came since" lab_wait_for 30 frames $((before + 3))
 note "$(totals '.[-1]')"
 check "of each port, the uplink's in both directions" test \
 	"$(totals '.[-1].ports | map([.port, has("in"), has("out")]) | sort')" = '[["hpf0",true,false],["p0",true,true]]'
+ctl grant d1 rate 6mbit reason "with room again, under bwlimitd"
+live "the disk has room again, and bwlimitd is started again"
 # Frames that no program here sends (ARP, ND) may come at any time.
 passed() { in_dpu "$CTL" --json reasons --all | jq '[.reasons[] | select(.port == "hpf0" and .passes) | .bytes] | add'; }
 least=$(passed)

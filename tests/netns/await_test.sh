@@ -11,6 +11,8 @@ LAB=bwl-await-$$ LAB_DESTS=3 LAB_HOSTS=2 LAB_UPLINKS=2 LAB_MGMT=1
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 lab_up || exit 1
 # shellcheck source=../harness/loader_lab.sh
 . "$here/../harness/loader_lab.sh"
@@ -139,6 +141,12 @@ port_comes
 check "the uplink is attached when it appears" lab_wait_for 30 uplink_both
 check "and the host port" lab_wait_for 30 from_port
 check "verify is clean again" verify
+LIVE_DEST=2 live "the uplink is there again, by it"
+live_path() { # in place of live.sh's: by the other host port
+	echo host1 h0 "$(lab_mac dpu hpf1)" d1 eth0
+	if [[ $1 == 4 ]]; then echo 10.7.1.2 "$(lab_dest4 1)"; else echo fd00:7:1::2 "$(lab_dest6 1)"; fi
+}
+live "the host port is there again, by it"
 
 # --- the policy no longer names them
 away

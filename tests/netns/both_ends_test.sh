@@ -11,6 +11,8 @@ LAB=bwl-ends-$$ LAB_DESTS=0
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/ends.sh
 . "$here/ends.sh"
 lab_up || exit 1
@@ -53,6 +55,9 @@ lab_iperf_server host2 5201
 check "control: 400 kB by TCP" lab_iperf 60 "$LAB_TMP/iperf" host -c 10.8.0.2 -n 400K
 ends_blast host 10.8.0.2 5999 50
 ends_blast host 10.8.0.2 5998 4000
+LIVE_FAMILIES=4
+live_path() { echo host h0 "$(lab_mac dpu hpf0)" host2 h0 $HOST4 10.8.0.2; } # in place of live.sh's
+live "the flood above what east accepts has ended"
 # What TCP sends now is mostly refused: GRO at east merges its segments first.
 lab_iperf 4 "$LAB_TMP/iperf.merged" host -c 10.8.0.2 -t 2
 ends_stop

@@ -12,6 +12,8 @@ LAB=bwl-chk-$$ LAB_DESTS=2 LAB_PEERS=64
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 READERS=64102 NOBODY=64103
 grep -vE '^bwlimit(-read)?:' /etc/group >"$LAB_TMP/group"
@@ -191,6 +193,7 @@ check "nor what it took before the dry run ended" past
 said grant d1 rate 8mbit reason test
 check "in mode police again nothing is left of it" eval 'says 0 "" --limit 1000 && enforced 1'
 check "in usage, too" in_usage true
+live "the flood has ended, and the peer has its grant again"
 
 # --- the step out of it, of a peer that has no limit: nothing but a rate, or a volume, enforces one
 said grant d2 mode monitor rate unlimited reason test
@@ -216,9 +219,12 @@ check "without bwlimitd it is critical" says 2 'bwlimitd is not running' --volum
 agent_up
 answers() { says 0 '' --volume-warning 200 --volume-critical 300; }
 check "with it again it is not" lab_wait_for 30 answers
+live "bwlimitd is started again"
 freeze_process "$agent"
 check "one that hangs is critical" says 2 'bwlimitd does not answer' --volume-warning 200 --volume-critical 300
 kill -CONT "$agent"
+lab_wait_for 30 answers
+live "bwlimitd that hung goes on"
 
 # --- wrong use
 for wrong in '--limit x' '--limit-for 0s' '--volume-warning' 'x' '--ends-within 5'; do

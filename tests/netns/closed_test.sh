@@ -11,6 +11,8 @@ LAB_SOURCES=('10.7.0.0/24, "fd00:7::/64", "fd00:99::/64"')
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 BWL_MARKER=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 export BWL_MARKER
 lab_up || exit 1
@@ -139,6 +141,7 @@ refute "no IPv6 echo" leaks from_anew < <(echo6 fd00:250::1)
 refute "no solicitation" leaks from_anew < <(nd fd00:99::5)
 ip_in dpu link set hpf0 down; ip_in dpu link set hpf0 name hpf9
 ip_in dpu link set was0 name hpf0; ip_in dpu link set hpf0 up
+live "the port has its name again"
 
 # The host's neighbours, as always.
 fresh() { # flush, then the address must be resolved anew
@@ -272,6 +275,7 @@ later "after a flush of the ruleset"
 refute "nor hole 1" leaks from_host < <(nd fd00:99::5)
 check "and management goes on" eval 'reached && reaches'
 ip_in dpu link set hpf9 down
+live "the ruleset is flushed: no limit is in it"
 
 # bwlimitd repairs the rules by itself, and reports it.
 lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml" --state-dir "$LAB_TMP/state" --tpm none --json
@@ -293,6 +297,7 @@ ip_in net link set s0 address 02:00:00:00:11:22
 new_mac() { granted; grep -q 02:00:00:00:11:22 < <(ip_in dpu neigh show "$1" dev p0); }
 for a in $LAB_VIA4 $LAB_VIA6; do check "another MAC of $a is followed" lab_wait_for 60 new_mac $a; done
 check "and it is still kept" lab_wait_for 15 kept $LAB_VIA4 p0
+live "another MAC of the next hop is followed"
 for f in -4 -6; do
 	ip_in dpu $f rule del pref 3
 	ip_in dpu $f rule add pref 0 lookup local
@@ -313,6 +318,7 @@ for f in -4 -6; do
 done
 check "all rules flushed: they come back" lab_wait_for 5 lab_verifies
 check "and the DPU is reached" reached
+live "all rules were flushed, and are back"
 # bwlimitd notices within a second that its maps are gone. Until then it must not put their rules back, nor take those of
 # the next attach for left over.
 works detach

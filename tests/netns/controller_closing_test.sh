@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Closing documents are named by signed times until they end: even if one is removed from the store, and every controller
 # has been restarted since. A real etcd of one member, a real bwlimit-controller.
+# live: no tray here: bwlimit-controller alone is killed
 set -uo pipefail
 LAB=bwl-closing-$$ LAB_UP=lab_begin
 # shellcheck source=../harness/controller_lab.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bwlimit-controller --dev: one command makes a fleet for a trial, with an etcd whose roles are in force.
+# live: no tray here: bwlimit-controller and its etcd alone are killed
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Of two bwlimit-controllers one leads, with a real etcd: when it hangs or dies the other one does, and the store refuses
 # what a former leader writes. controller_test.sh: leaders that go in the middle of rollouts.
+# live: no tray here: bwlimit-controller alone is killed
 set -uo pipefail
 ETCD_N=1 CONTROL_NET=net
 # shellcheck source=../harness/controllers.sh

@@ -3,6 +3,7 @@
 # bwlimit-controller with a real etcd of three members: rollouts with leaders, members and trays that go in the middle of
 # them (rollout_test.sh: their stages; controller_leads_test.sh: the election and its fence); cosignatures; what a stolen key
 # cannot do. Trays are simulated by tests/harness/fake_trays.py, each with its own certificate.
+# live: no tray here but simulated ones, without a data plane
 set -uo pipefail
 # shellcheck source=../harness/controllers.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/controllers.sh"

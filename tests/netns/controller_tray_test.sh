@@ -9,6 +9,8 @@ set -uo pipefail
 LAB=bwl-ctrltray-$$ LAB_DESTS=2
 # shellcheck source=../harness/controller_lab.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/controller_lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 
 stage_up() { # [--silent-after]
 	control_up control-1 --soak 2s --stages 50,100 --silent-after "${1:-90s}"
@@ -77,6 +79,7 @@ check "a tray that no longer reports: all goes back" lab_wait_for 120 control_sa
 kill -CONT "$SYNC_PID"
 check "and it takes what was before" lab_wait_for 30 rate d1 3000000
 check "and is open" lab_wait_for 30 lab_both 1
+live "bwlimit-sync that hung goes on"
 note "SAs that go down"
 { docs_text 9mbit 9mbit | sed 's/^heartbeat:.*/&\nlease: 40s\nipsec: { ca: ca.pem }/'
 	echo '  - { name: tray-3, addresses: [10.0.3.0/24], ipsec: { remote: 192.0.2.33 }, grant: { rate: 1mbit } }'; } | stages 1003
@@ -95,4 +98,8 @@ docs_agent
 check "an audit log of before is told" lab_wait_for 90 told_anew control_says '"alarm".*tray-7.*(shorter|two histories|does not begin)'
 control_down
 check "without a controller it is at its floor when its time is over" lab_wait_for 60 lab_silent 1
+stage_up
+check "control: with one again it is open" lab_wait_for 60 lab_both 1
+live "bwlimitd was killed and started again, and there is a controller again"
+control_down
 done_testing

@@ -11,6 +11,8 @@ LAB=bwl-counters-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 SECONDS_OF_TRAFFIC=${BWL_COUNTERS_SECONDS:-6}
 lab_up || exit 1
 
@@ -70,6 +72,7 @@ past 20 1514 --bypass
 check "twenty larger ones past it are found by their bytes" \
 	lab_wait_for 30 said 'p0 sent [0-9]* more bytes than passed its last gate; action log'
 refute "and not by their number" said 'p0 sent 20 frames'
+live "what lost frames behind the gate is gone"
 
 was=$(signs)
 lab_bg server d1 iperf3 -s -1
@@ -104,6 +107,7 @@ ip_in net route replace 10.7.0.0/16 via 192.0.2.1
 lab_attach
 start revoke
 check "and with an uplink whose counters began anew" goes_on
+live "the uplink was made anew, and attached"
 refute "none of it is taken for frames past the gate" test "$(signs)" -ne "$was"
 check "with revoke it says so" found 'p0 sent [0-9]* frames\{0,1\} that .*action revoke'
 check "and everything is closed" lab_wait_for 20 state revoked

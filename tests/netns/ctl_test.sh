@@ -9,6 +9,8 @@ LAB=bwl-h3ctl-$$ LAB_DESTS=1
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 JSON=$LAB_BUILD/tests/harness/bwl-json
 
 ctl() { "$CTL" "$@" 2>"$LAB_TMP/err"; }
@@ -469,6 +471,7 @@ quiet policy apply "$LAB_TMP/none.yaml"
 sleep 3 # the heartbeat before would have lapsed
 check "heartbeat: none needs no heartbeat" is live state peer show d1
 check "explain and the counters agree on that" agree pass $HOST4 "$(lab_dest4 1)" udp 9
+live "the heartbeat had lapsed, and a policy that needs none is in force"
 
 # An output that cannot be written.
 check "a reader that leaves early is no reason to complain" sh -c \

@@ -9,6 +9,8 @@ LAB=bwl-doc-$$ LAB_DESTS=1
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 # shellcheck source=../harness/documents.sh
 . "$here/../harness/documents.sh"
 lab_up || exit 1
@@ -106,6 +108,7 @@ prints mlxprivhost mlxprivhost-restricted
 verifies
 check "zero trust is clean" host_rights ok 'neither rshim nor the port'
 check "and up opens them" eval 'up && is_up'
+live "the card is in zero trust, and up has opened the host ports"
 prints mlxprivhost mlxconfig-error 1
 verifies
 check "a tool that fails is a warning" host_rights warn 'it: mlxprivhost does not answer'

@@ -7,6 +7,8 @@ set -uo pipefail
 LAB=bwl-docsclose-$$ LAB_DESTS=2
 # shellcheck source=../harness/signed_documents.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/signed_documents.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 clock_begin
 docs_begin || exit 1
 docs_enrol
@@ -164,6 +166,12 @@ survives() {
 check "whatever was acknowledged is in force after kill -9, and no older one is" survives
 give policy step "$FLEET/step-1"
 check "an old one is old after all of it" says signed-old
+later
+sign policy step alice,bob --epoch 2 --opens d1 < <(docs_text 5mbit 5mbit)
+check "two people open a peer again" eval 'give policy step && state d1 live'
+sign timestamp time controller --epoch 2 <<<'{}'
+check "with a new time" eval 'give timestamp time && lab_wait_for 10 lab_both 1'
+live "bwlimitd was killed and started again, and people have opened the peer"
 note "Expelled by any spelling of its identity"
 far() { # name, number, identity
 	printf '  - { name: %s, addresses: [10.20.%d.0/24], ipsec: { remote: 203.0.113.%d, id: "%s" }, grant: { rate: 1mbit } }\n' "$1" "$2" "$2" "$3"

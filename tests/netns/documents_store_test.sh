@@ -8,6 +8,8 @@ set -uo pipefail
 LAB=bwl-docstore-$$ LAB_DESTS=2 ETCD_N=3
 # shellcheck source=../harness/documents_store.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/documents_store.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 in_store() { # jq
 	etcdctl_as root get --print-value-only "$PREFIX/node/tray-7/out/status" | jq -e "$1" >/dev/null
 }
@@ -91,6 +93,7 @@ closes() { # from the publication on: what arrives after a second more than was 
 }
 check "a revocation that is published closes" closes # within a second is the goal, and a note: see docs/status.md
 check "and no other peer" lab_wait_for 30 opens 2
+LIVE_DEST=2 live "members of the store were killed and cut off, and are back"
 
 note "The store"
 docs_die
@@ -98,6 +101,7 @@ docs_agent
 check "a bwlimitd that was killed is given all again, and holds what it took" lab_wait_for 20 status_now \
 	'.policy.version > 0 and .closed == ["d1"]'
 check "control: with a new time it is open" lab_wait_for 30 opens 2
+LIVE_DEST=2 live "bwlimitd is started again, and a new time has come"
 cut 1 && cut 2 && cut 3
 kill "$SYNC_PID"; wait "$SYNC_PID" 2>/dev/null; SYNC_PID=
 check "cut off from the store, it is at its floor when the time is over" lab_wait_for 40 lab_silent 2
@@ -108,6 +112,7 @@ sync_up
 begin=$SECONDS
 check "healed, it is open again by a new time" lab_wait_for 60 opens 2
 note "after $((SECONDS - begin)) s"
+LIVE_DEST=2 live "the store is back, and a new time has come"
 
 note "A store that is restored from a snapshot of before"
 restore() {
@@ -126,6 +131,8 @@ check "the snapshot is restored" restore
 check "control: it knows no revocation" was 0
 time_published
 check "the tray hears it, and is open where it was" lab_wait_for 60 lab_both 2
+lab_wait_for 30 opens 2 # its time is good for 20 s
+LIVE_DEST=2 live "the store was restored, and a new time has come"
 check "the policy of then is refused, as old" lab_wait_for 90 status_now '.refused["policy/base"].id == "signed-old"'
 check "what tightened since holds" rate d1 1000000
 check "and what was revoked since is revoked" state d1 revoked

@@ -7,6 +7,8 @@ set -uo pipefail
 LAB=bwl-documents-$$ LAB_DESTS=2
 # shellcheck source=../harness/signed_documents.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/signed_documents.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 clock_begin
 docs_begin || exit 1
 lab_wait_for 30 state d1 live
@@ -117,6 +119,7 @@ check "what was given before gives nothing more" eval 'give timestamp time && la
 check "a newer time does" lab_wait_for 5 opens 2
 taken 'control: as before' policy base alice,bob < <(docs_text 5mbit 5mbit)
 now_signed
+LIVE_DEST=2 live "bwlimitd was killed and started again, and a new time has come"
 
 note "One revocation that is held back"
 naming() { # a signed time that names that document
@@ -141,4 +144,5 @@ check "and all is open again" lab_wait_for 5 lab_both 2
 check "nothing is missing" status '.missing == []'
 taken 'control: as before' policy base alice,bob < <(docs_text 5mbit 5mbit)
 now_signed
+LIVE_DEST=2 live "the revocation that was held back has come, and a new time"
 done_testing

@@ -10,6 +10,8 @@ LAB=bwl-enrolled-$$ LAB_DESTS=3
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/state_lab.sh"
 # shellcheck source=../harness/people.sh
 . "$here/people.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 
 ATTACH=("$LOAD" attach --drill --max-peers 4096)
 
@@ -214,6 +216,10 @@ refute "and the host port stays down" lab_is_up hpf0
 power_off
 check "after a boot what was accepted is put in force" attach
 check "and holds" rate_is d1 4000000
+agent
+lab_wait_for 30 passes 1 4 # the port has just come up
+live "the power was cut, and bwlimitd has started"
+no_agent
 in_dpu "$LOAD" detach >/dev/null 2>&1
 mv "$STATE/accepted.yaml" "$LAB_TMP/accepted.yaml"
 check "where nothing was accepted a file is refused" enrolled_widens in_dpu "$LOAD" attach --drill --policy "$LAB_TMP/four.yaml" --json

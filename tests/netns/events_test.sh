@@ -10,6 +10,8 @@ LAB=bwl-events-$$ LAB_DESTS=2
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
 "$CTL" audit init --origin test/events >"$LAB_TMP/pub" 2>/dev/null
@@ -83,6 +85,8 @@ check "refusals by a rate are no records" test "$(count '.data.port == "hpf0" an
 check "but reasons" test "$(refused peer-rate)" -gt 100
 kill -KILL $junk $limit
 wait $junk $limit 2>/dev/null
+check "control: the peer is granted again" ctl grant d1 reason after the flood
+live "the flood has ended"
 lab_stop "$agent"
 check "what was summed is a record when the agent ends" has '.event == "new-destination" and .data.sum'
 check "so is what was spoofed, with an address of it" has '.data.sum and .event == "spoofed-source" and (.text | test("10\\.66\\.|fd00:66::"))'

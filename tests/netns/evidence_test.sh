@@ -11,6 +11,8 @@ LAB=bwl-evid-$$ LAB_DESTS=3
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/documents.sh
 . "$here/documents.sh"
 lab_up || exit 1
@@ -69,6 +71,7 @@ agent
 lab_stop "$steady"
 more=$(($(entries | wc -l) + 3))
 check "and after a kill it goes on" lab_wait_for 30 has_entries "$more"
+live "bwlimitd is started again"
 unique() { [[ $(entries | jq -c '[.boot, .tables, .interval]' | sort | uniq -d | wc -l) -eq 0 ]]; }
 check "agents that are killed anywhere: no interval is entered twice" unique
 follow() { entries | jq -s -e '[.[].interval | tonumber] as $n | [range(1; $n | length) | $n[.] - $n[. - 1]] | all(. == 1)' >/dev/null; }

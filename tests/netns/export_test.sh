@@ -4,6 +4,7 @@
 # bwlimit-export: the flow records of real traffic are exported unchanged, as seen by third-party readers
 # (ipfixDump, nfcapd, python3-ipfix, openssl s_server); what exceeds the budget is withheld and reported;
 # nothing is lost over restarts and lost collectors.
+# live: no packet passes bwlimit-export, which is killed: it reads files
 set -uo pipefail
 LAB=bwl-export-$$ FLOWS_READERS="ipfixDump nfcapd nfdump"
 # shellcheck source=../harness/flows_lab.sh

@@ -10,6 +10,8 @@ LAB=bwl-flows-$$ LAB_DESTS=2
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
 export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
@@ -194,6 +196,7 @@ check "and something was refused" sh -c "cat '$STATE'/flows/*.jsonl |
 	jq -s -e '[.[] | select(.kind == \"flow-peer\" and .peer == \"small\") | .flows.dropped_frames] | add > 100' >/dev/null"
 check "every interval balances" balanced
 check "and none is missing" whole
+live "the flood has ended"
 
 # KILLS=1000 if there is time: then with few flows, so that all intervals can be added up.
 kills=${KILLS:-6} sprays=0
@@ -249,6 +252,7 @@ in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
 agent
 check "the next one writes what it could not: records are the counters" lab_wait_for 30 all_agree
 check "and none is missing, nor out of balance" whole_and_balanced
+live "bwlimitd is started again"
 
 # Switched twice without an agent to write: one interval is lost, and the next one reports it.
 lab_stop "$AGENT_PID"
@@ -289,6 +293,7 @@ check "and which programs record elsewhere" recorder '.result == "fail" and (.te
 in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
 check "and upgrade ends it" lab_load upgrade
 check "after which all programs write to tables that are read" recorder '.result == "ok"'
+live "the upgrade that was killed is done"
 in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
 tables_of_now() { intervals | jq -s -e '[.[] | select((.gap // "") | test("came and went"))] | length >= 2' >/dev/null; }
 check "what was recorded between is named" lab_wait_for 20 tables_of_now

@@ -8,6 +8,8 @@ set -uo pipefail
 LAB=bwl-glass-$$ LAB_DESTS=2
 # shellcheck source=../harness/glass_lab.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/glass_lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 
 sign "$LAB_TMP/wide.yaml" two alice,bob 3 --break-glass
 check "where nothing is enrolled there is no glass" sh -c "! '$CTL' break-glass '$LAB_TMP/two' 2>/dev/null"
@@ -41,6 +43,7 @@ check "for four hours at most" jq -e '.ends_in_s > 14000 and .ends_in_s <= 14400
 check "it is in force" rate_is d1 50000
 check "and packets pass" lab_wait_for 30 is_open 1
 check "the peer that it names is open" lab_wait_for 30 is_open 2
+live "with bwlimitd dead the glass is broken"
 check "the journal has it closed all the same" journal '.peer_names == ["d2"]'
 check "the audit log has who, what, how long and why" grep -q 'break-glass.*policy emergency, version 4.*signed by 2 people, for 4 h.*line 2 is down' <<<"$("$CTL" audit show)"
 check "nobody confirms it" fails enrolled-widens in_dpu "$CTL" --json policy confirm
@@ -83,6 +86,7 @@ check "bwlimitd brings the policy before" lab_wait_for 60 rate_is d1 5000
 check "and says so" lab_wait_for 30 said policy 'not confirmed in time: the policy before is in force again'
 check "what the glass opened stays closed" is_closed 2
 check "what was open before is open" lab_wait_for 30 is_open 1
+live "the glass has ended, and bwlimitd is started again"
 no_agent
 
 # --- a grant, after the heartbeat has ended: there is no beat

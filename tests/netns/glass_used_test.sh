@@ -8,6 +8,8 @@ set -uo pipefail
 LAB=bwl-glassused-$$ LAB_DESTS=2
 # shellcheck source=../harness/glass_lab.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/glass_lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 
 people_enrol "$STATE" || exit 1
 
@@ -29,6 +31,7 @@ done
 note "$kills kills"
 check "killed anywhere, nothing is in force that is not used up, and the policy before is not lost" \
 	test "$kills" -ge 3 -a "$wrong" -eq 0
+live "a break-glass that was killed is rolled back"
 
 # --- an old emergency document opens nothing that people closed later
 sign "$LAB_TMP/wide.yaml" drawer alice,bob 40 --break-glass --opens d2

@@ -9,6 +9,8 @@ LAB=bwl-hid-$$ LAB_DESTS=1
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 lab_up || exit 1
 never=$LAB_PINS-never
 
@@ -74,6 +76,7 @@ for how in "$TMPFS" "$OTHER" "$UMOUNT" "$OWN"; do
 done
 check "and whatever was typed, programs and rules are as they were" stays
 check "traffic passes as before" lab_both
+live "what lay over the pins is gone"
 check "and the pins, in sight, are clean" lab_verifies --management lo
 
 # --- another folder's
@@ -89,12 +92,14 @@ check "attach repairs it" attach_here
 check "and says what was there" grep -q "they were removed; new maps are made" "$LAB_TMP/err"
 check "verify is clean then" lab_verifies --management lo
 check "and traffic passes" lab_both
+live "the maps' pins were removed, and it is attached again"
 lab_load detach
 check "with clsact filters" attach_here --tc clsact
 rm -r "$LAB_PINS"
 check "the filters stay when all pins are removed, and are found" each_says true pins-removed "bwlimit-load attach with the same ports"
 check "attach repairs that, too" attach_here --tc clsact
 check "to a clean verify" lab_verifies --management lo
+live "all pins were removed, and it is attached again"
 check "detach takes it away" lab_load detach
 check "and then nothing is attached" each_says true nothing-attached "bwlimit-load attach"
 done_testing

@@ -9,6 +9,8 @@ LAB=bwl-hist-$$ LAB_DESTS=2
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
 trap 'umount "$STATE" 2>/dev/null; lab_down' EXIT
@@ -105,6 +107,7 @@ die
 send 1
 agent
 check "killed under traffic, nothing is lost or double when it returns" lab_wait_for 30 agrees
+live "bwlimitd is started again"
 size() { find "$STATE" -name "history.db*" -printf '%s\n' | awk '{ n += $1 } END { print n }'; }
 note "$(size) bytes on disk"
 
@@ -119,6 +122,7 @@ check "the heartbeat goes on" sh -c "$CTL --json peer show sink | jq -e '.state 
 rm "$STATE/filler"
 check "with room again all of it is there" lab_wait_for 60 agrees
 check "and the log says so" lab_wait_for 20 said notice "written again"
+live "the disk has room again"
 
 # Damaged: set aside, started again from the maps.
 die

@@ -3,6 +3,7 @@
 # Two real charons with our policies and our PKI, up to the IKE_SA: ESP is not needed (tests/vm has it), so where the kernel
 # lacks it all of this holds. Each part (ipsec/*.sh) begins with the files as they were issued, no charon and nothing attached;
 # IPSEC_PARTS names some of them.
+# live: no ESP here, and no peer that is open: tests/vm has what passes
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-ipsec-$$ LAB_DESTS=0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tracker of the kernel's SAs: bwlimit-ipsecd or bwlimitd, one at a time, with the same loop. Only IPsec policies
 # are made here: ESP is not needed. What an SA opens and closes is tested in tests/vm.
+# live: no ESP here, and no peer that is open: tests/vm has what passes
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-ipsecd-$$ LAB_DESTS=0

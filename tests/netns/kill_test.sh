@@ -17,6 +17,8 @@ similar=${KILL_ALL:-0}
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
 
 if ! command -v strace >/dev/null; then
@@ -142,6 +144,7 @@ load_killed "attach over what is attached survives SIGKILL anywhere" from_attach
 load_killed "upgrade survives SIGKILL anywhere" from_attached upgrade
 check "and no kill gave any volume back" [ "$(used)" -ge "$before" ]
 load_killed "detach survives SIGKILL anywhere" from_attached detach
+live "an attach, an upgrade or a detach was killed, and attach is given again"
 
 # A loader that fails or is missing at boot: the port is up, raised by something else.
 from_nothing
@@ -216,4 +219,6 @@ ctl_killed "peer set survives SIGKILL anywhere" peer set d1 rate 30mbit
 ctl_killed "grant survives SIGKILL anywhere" grant d1 rate 40mbit reason test
 ctl_killed "revoke survives SIGKILL anywhere" revoke d1
 ctl_killed "zone set survives SIGKILL anywhere" zone set external rate 50mbit
+reset_old
+live "a command of bwlimit-ctl was killed, and is given again"
 done_testing

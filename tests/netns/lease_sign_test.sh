@@ -6,6 +6,8 @@ set -uo pipefail
 LAB=bwl-leasesign-$$ LAB_DESTS=2
 # shellcheck source=../harness/signed_documents.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/signed_documents.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 clock_begin
 docs_begin || exit 1
 docs_enrol
@@ -33,6 +35,7 @@ check "and taken" give lease base "$FLEET/lease"
 check "it is open" lab_wait_for 10 lab_both 1
 check "and for so long" status '.health.lease_s <= 30 and .health.lease_s > 0'
 check "the next one has a higher version by itself" eval 'later; lease --for 30s && give lease base "$FLEET/lease"'
+live "the clock has moved on, and the next lease is there"
 check "an older one is refused" eval 'lease --for 30s --number 7; ! give lease base "$FLEET/lease" && says signed-old'
 "$CTL" lease sign "$FLEET/base" --key "$FLEET/alice.pem" --out "$FLEET/lease" --for 30s >/dev/null
 check "one that somebody else signed, too" eval '! give lease base "$FLEET/lease" && says signed-untrusted'

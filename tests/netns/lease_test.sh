@@ -10,6 +10,8 @@ LAB=bwl-lease-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
 "$CTL" audit init --origin test/lease >/dev/null 2>&1
@@ -102,6 +104,7 @@ ctl lease renew >/dev/null
 check "a renewal lifts no revocation" state revoked
 ctl grant d1 reason again >/dev/null 2>&1
 check "a grant does" lab_wait_for 30 state live
+live "bwlimitd was killed and started again, the lease is renewed and the peer granted again"
 desired 'lease: clamp' 1h >"$FILE.new" && mv "$FILE.new" "$FILE"
 clamps() { [[ $(grep -c 'put in force' "$LAB_TMP/agent") -ge 2 ]]; }
 lab_wait_for 30 clamps

@@ -11,6 +11,8 @@ LAB=bwl-ledger-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 KILLS=${BWL_AGENT_KILLS:-$(long && echo 200 || echo 30)}
 lab_up || exit 1
 STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
@@ -93,6 +95,10 @@ kill "$SEND_PID" 2>/dev/null
 wait "$SEND_PID" 2>/dev/null
 check "in the end 98 % of it was usable, and not a byte more than all" \
 	within $(($(arrived) - start)) "$volume" 980
+released() { usage ".released_bytes >= .used_bytes + $1"; }
+in_dpu "$CTL" grant sink volume +100mb reason test >/dev/null 2>&1
+check "control: the ledger releases what is granted then" lab_wait_for 60 released 500000
+live "bwlimitd is started again, and more is granted"
 lab_stop "$AGENT_PID"
 
 # Each commit waits for the disk twice; the lead is two seconds, or 1 % of the volume.
@@ -109,6 +115,7 @@ send 6 3000
 wait "$SEND_PID"
 check "a disk of 100 ms an fsync stops no flow that has volume left" test "$(refused)" -eq "$was"
 check "and it arrives" test $(($(arrived) - start)) -gt 0
+live "the disk is slow"
 lab_stop "$AGENT_PID"
 
 # A disk that fills up, and becomes read-only.
@@ -131,6 +138,9 @@ check "and it stays so" test "$(arrived)" -eq "$full"
 rm "$STATE/filler"
 check "with room again it flows again" lab_wait_for 10 flows
 check "and the log says so" lab_wait_for 20 said notice "written again"
+lab_stop "$SEND_PID"
+live "the disk has room again"
+send 300 6000
 die # a file that is open for writing keeps a file system from becoming read-only
 mount -o remount,ro "$STATE"
 agent
@@ -138,7 +148,8 @@ check "on a disk that is read-only the log says so" lab_wait_for 20 said alert "
 check "and it stops" lab_wait_for 20 stops
 mount -o remount,rw "$STATE"
 check "writable again it flows again" lab_wait_for 20 flows
-kill "$SEND_PID" 2>/dev/null
+lab_stop "$SEND_PID"
+live "the disk is writable again"
 lab_stop "$AGENT_PID"
 umount "$STATE"
 
@@ -156,7 +167,8 @@ truncate -s 3000 "$STATE/ledger.db-wal"
 agent
 check "a damaged ledger is set aside with an alarm" lab_wait_for 5 said alert "cannot be trusted"
 check "in the same boot the flow goes on: the maps forget nothing" lab_wait_for 5 flows
-kill "$SEND_PID" 2>/dev/null
+lab_stop "$SEND_PID"
+live "a damaged ledger is set aside"
 die
 # As after a reboot: new maps, whose volumes start spent.
 rm -f "$STATE/ledger.db"
@@ -170,7 +182,10 @@ check "usage shows it spent" usage '.used_bytes >= .volume_bytes'
 start=$(arrived)
 in_dpu "$CTL" grant sink volume +1mb reason test >/dev/null 2>&1
 check "until it is granted" lab_wait_for 5 has_flown
-kill "$SEND_PID" 2>/dev/null
+lab_stop "$SEND_PID"
+in_dpu "$CTL" grant sink volume +10mb reason test >/dev/null 2>&1
+lab_wait_for 60 released 500000
+live "after a reboot without ledger it is granted again"
 lab_stop "$AGENT_PID"
 
 # Names that somebody invents. Two rows a place for a volume: so 712.

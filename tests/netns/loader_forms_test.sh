@@ -8,6 +8,8 @@ LAB=bwl-forms-$$ LAB_DESTS=1 LAB_MGMT=1
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 lab_up || exit 1
 # shellcheck source=../harness/loader_lab.sh
 . "$here/../harness/loader_lab.sh"
@@ -34,6 +36,7 @@ check "and says that it went without" says "without multi-buffer frames"
 check "an upgrade that the kernel refuses fails" refused bwl_tc_host upgrade
 check "and says why, of the last form, too" says "Processed 1000001 insn"
 check "what was attached goes on" pings 3
+live "the kernel refused an upgrade"
 works detach
 
 # --- strangers
@@ -56,6 +59,7 @@ ip_in dpu link set p0 xdp off
 works detach --pin-dir "$other"
 check "when it is gone attach opens them" attach
 check "they are up" lab_is_up hpf0
+live "the foreign program is gone, and it is attached again"
 
 # --- what mode shape and encrypted peers need
 with_peer() { # flow style

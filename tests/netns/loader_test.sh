@@ -8,6 +8,8 @@ LAB=bwl-h2load-$$ LAB_DESTS=1 LAB_MGMT=1
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 lab_up || exit 1
 # shellcheck source=../harness/loader_lab.sh
 . "$here/../harness/loader_lab.sh"
@@ -148,6 +150,7 @@ check "verify notices a port that was made anew" notices "hpf0 is gone, and anot
 check "nothing passes it" lab_silent
 check "attach takes it back" attach
 check "traffic passes" lab_wait_for 20 lab_both
+live "the port was made anew, and is attached again"
 check "verify is clean" verify
 
 # --- a port is the device that was attached, whatever has its name now
@@ -180,6 +183,7 @@ lab_addr net s0 $LAB_VIA6/64
 ip_in net -6 route add fd00:7::/32 via 2001:db8::1
 for a in 10.7.0.1 fd00:7::1; do ip_in host neigh del $a dev h0; done
 check "traffic passes again" lab_wait_for 20 lab_both
+live "the uplink has its carrier again"
 
 # --- pins that are incomplete, or not ours
 rm "$LAB_PINS/maps/bwl_state_v1"
@@ -188,6 +192,7 @@ check "verify refuses it" fails 1 verify
 check "attach makes all of them anew" attach
 check "and says so" says "all maps are made new"
 check "verify is clean" verify
+live "pins were missing, and it is attached again"
 check "detach sets host ports down" works detach
 check "they are down" ports_down
 check "no pin is left" [ ! -e "$LAB_PINS" ]
@@ -239,6 +244,7 @@ refute "and stop --off is not what opens it" in_dpu "$CTL" stop --off
 check "status says so" eval 'works status --json && in_json ".switch == \"closed\""'
 check "up opens it" works up --management mgmt0
 check "and traffic passes" lab_wait_for 20 lab_both
+live "a port that something else raised is opened by up"
 works detach
 echo "version: 2" >"$LAB_TMP/bad.yaml"
 refute "the unit fails with a policy that is not valid" boot "$LAB_TMP/bad.yaml" "$LOAD"

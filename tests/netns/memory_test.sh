@@ -11,6 +11,8 @@ LAB=bwl-memory-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/tpm.sh
 . "$here/tpm.sh"
 # shellcheck source=../harness/boot.sh
@@ -107,6 +109,7 @@ check "a damaged one is an alarm" told 'it is damaged'
 check "and nothing passes with that" clamped
 cp "$LAB_TMP/second.json" "$STATE/signed.json"
 check "control: whole again" works
+live "the newest memory is back, bwlimitd having been killed meanwhile"
 
 # --- with a TPM: the whole old state directory
 [[ $("$AGENT" --version) == *tpm2-tss* ]] || { skip "an old state directory is found out" "built without tpm2-tss"; done_testing; exit; }
@@ -125,6 +128,7 @@ check "control: after a boot they pass" works
 check "control: its counter was raised" lab_wait_for 30 eval '[[ $(counted) != "$before" ]]'
 enrol 3
 check "control: enrolled anew they pass" works
+live "the DPU has lost its power, and attach and bwlimitd have run"
 check "control: the ledger knows it" lab_wait_for 30 recorded
 no_agent
 rm -rf "$STATE" && cp -a "$LAB_TMP/copy" "$STATE"

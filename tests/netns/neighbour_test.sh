@@ -11,6 +11,8 @@ LAB=bwl-neigh-$$ LAB_DESTS=1 LAB_MGMT=1 LAB_SOURCES=('10.7.0.0/16, "fd00:7::/64"
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up && lab_attach || exit 1
 {
 	echo "peers:"
@@ -104,6 +106,7 @@ frames net s0 "$(lab_mac dpu p0)" to 1000
 note "after 1000 destinations each: $(entries 10.) and $(entries fd00) entries"
 check "nor do 1000 destinations that do not exist" few
 managed "meanwhile"
+live "the floods of neighbours, of the host and of the wire, have ended"
 
 errors() { in_dpu nstat -asz Icmp6OutDestUnreachs | awk '$1 == "Icmp6OutDestUnreachs" { print $2 }'; }
 ip_in dpu -6 route add unreachable fd00:dead::/32

@@ -11,6 +11,8 @@ LAB=bwl-hop-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up && lab_attach || exit 1
 router=$(lab_mac net s0) liar=02:66:66:66:66:66 nobody=192.0.2.77
 
@@ -214,6 +216,8 @@ ip_in dpu link set p0 up
 kill -CONT "$agent"
 check "bwlimitd makes them again" lab_wait_for 30 is_fixed "$LAB_VIA4" "$router"
 lab_addr dpu p0 2001:db8::1/64 2>/dev/null
+check "IPv6's, too" lab_wait_for 30 is_fixed "$LAB_VIA6" "$router"
+live "the uplink is up again, and bwlimitd, which hung, has made its next hops"
 sed "s/$router/02:00:00:00:00:99/" "$LAB_TMP/policy.yaml" >"$LAB_TMP/next.yaml"
 mv "$LAB_TMP/next.yaml" "$LAB_TMP/policy.yaml"
 check "another MAC in the file comes in force" lab_wait_for 30 is_fixed "$LAB_VIA4" 02:00:00:00:00:99

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A fleet's traffic, as told by bwlimit-controller: a real etcd, a real controller, three real bwlimit-sync that
 # serve their tray's numbers, each in a namespace; bwlimitd is replaced by tests/harness/fake_numbers.py.
+# live: fake_numbers.py stands in for bwlimitd: no DPU is here
 set -uo pipefail
 # shellcheck source=../harness/desk.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/desk.sh"

@@ -8,6 +8,8 @@ set -uo pipefail
 LAB=bwl-omission-$$ LAB_DESTS=3
 # shellcheck source=../harness/state_lab.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/state_lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/people.sh
 . "$here/people.sh"
 
@@ -144,6 +146,12 @@ in_dpu "$CTL" peer set d1 rate 9mbit >/dev/null 2>&1
 check "a smaller burst stays, with a rate that was set after it" eval 'power_off && in_dpu "$LOAD" attach --drill >"$LAB_TMP/ctl" 2>&1 &&
 	in_dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --once >>"$LAB_TMP/ctl" 2>&1
 	[[ $(state d1 | sed -n 1,2p) == "rate 9000000"*"burst 51200" ]] || ! note "$(state d1)" "$(cat "$LAB_TMP/ctl")"'
+
+ctl heartbeat
+# Of one without a volume: where no ledger ran all of a volume counts as spent.
+in_dpu "$CTL" grant d2 rate 10mbit for 1h reason begun >/dev/null 2>&1
+ready 2 || note "d2 is not reached"
+LIVE_DEST=2 live "the DPU has lost its power, attach has run, and there are a heartbeat and a grant"
 
 note "On an enrolled tray"
 "$CTL" journal init >/dev/null 2>&1

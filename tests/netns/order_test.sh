@@ -10,6 +10,8 @@ LAB=bwl-order-$$ LAB_DESTS=2
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
 "$CTL" audit init --origin test/order >/dev/null 2>&1
@@ -110,6 +112,8 @@ check "those that say nothing or half are dropped" lab_wait_for 30 grep -q dropp
 wait "$clients" 2>/dev/null
 check "and bwlimitd goes on" lab_wait_for 30 away --json lease renew
 check "as nothing half said was an order" sh -c "! grep -q 'command: half' '$LAB_TMP/agent'"
+in_dpu "$CTL" grant d1 reason again >/dev/null 2>&1
+live "the crowds at the socket have gone, and the peer that an order closed is granted"
 lab_stop "$AGENT_PID"
 check "its socket goes with it" test ! -e "$sock"
 done_testing

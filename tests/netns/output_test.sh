@@ -10,6 +10,8 @@ LAB=bwl-out-$$ LAB_DESTS=1
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 lab_up || exit 1
 export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal
 export BWLIMIT_LOAD=$LOAD
@@ -192,6 +194,7 @@ check "it says that nothing is kept" eval '[[ $err == *"audit log"* && $err == *
 check "but it is done" is revoked .state peer show d1
 check "with all this the log is whole" eval '"$CTL" audit verify --key "$LAB_TMP/pub" >/dev/null' # which begins with "ok"
 "$CTL" grant d1 rate 20mbit reason 'done' &>/dev/null
+live "audit log and journal can be written again"
 
 # --- what runs on: nobody reads what it prints, and no file can be written
 rate_is() { [[ $(get .grant.rate_bits_per_second peer show d1) == "$1" ]]; }

@@ -8,6 +8,8 @@ set -uo pipefail
 LAB=bwl-owner-$$ LAB_DESTS=2
 # shellcheck source=../harness/state_lab.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/state_lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
 
 COPY=$STATE/accepted.yaml
@@ -70,6 +72,7 @@ check "changes neither" eval 'copy_is "$LAB_TMP/comment.yaml" && rate_is d1 1000
 check "after a reboot attach goes by the copy, though the source is broken" reboot
 check "it is in force" rate_is d1 1000000
 check "and packets pass" ready 1
+LIVE_DEST=2 live "the DPU has lost its power, and attach has run"
 rm "$FILE"
 check "also where the source is gone" reboot
 check "it is in force then" rate_is d1 1000000
@@ -160,6 +163,7 @@ if command -v strace >/dev/null; then
 	check "killed anywhere while it accepts, the copy is the old one or the new one, and the next run completes it" \
 		[ $bad -eq 0 ]
 	check "there were kills before it and after it" [ $old -ge 3 -a $new -ge 2 ]
+	live "bwlimitd is run again after a kill"
 else
 	skip "killed anywhere while it accepts, the copy is whole" "no strace"
 fi
@@ -221,6 +225,7 @@ check "which is in force" rate_is d1 7000000
 kill -CONT "$AGENT_PID"
 goes_on() { ctl lease renew; ! grep -q 'does not answer' "$LAB_TMP/ctl"; } # it has an answer, if only no
 check "it goes on" lab_wait_for 30 goes_on
+live "bwlimitd, which hung, goes on"
 check "what is ordered then is done" ctl policy apply "$LAB_TMP/trial.yaml"
 check "and what came before it is not, for nobody waits for it" test "$(by_order)" -eq $((orders + 1))
 ctl policy apply "$LAB_TMP/many.yaml"

@@ -9,6 +9,8 @@ LAB=bwl-pack-$$ LAB_DESTS=2
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 lab_up || exit 1
 
 # Programs as the package installs them, and stand-ins for what would touch this machine's units.
@@ -111,6 +113,7 @@ fi
 check "granted traffic passes" pings 3
 check "of both families: the judge of what must not pass is not deaf" lab_both
 check "the host port is up" lab_is_up hpf0
+live "an upgrade was refused"
 mv "$LAB_PINS/bwl_state_v1" "$LAB_PINS/maps/bwl_state_v1"
 
 # --- removal
@@ -118,6 +121,7 @@ mv "$LAB_TMP/bin/bwlimit-load" "$LAB_TMP"
 ln -s "$LAB_TMP/broken/bwlimit-load" "$LAB_TMP/bin"
 refute "a removal fails where detach does" maint prerm remove
 check "and what is attached enforces" pings 3
+live "a removal has failed"
 mv "$LAB_TMP/bwlimit-load" "$LAB_TMP/bin"
 check "a removal works" shown maint prerm remove
 refute "the host port is down" lab_is_up hpf0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `bwlimit-ctl pki` is killed wherever it changes a file, and two run at once: a node always has a
 # certificate with its key, and every issued certificate is on record.
+# live: files of a CA alone are judged: no DPU is here
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../harness/tap.sh

@@ -11,6 +11,8 @@ LAB=bwl-ports-$$ LAB_DESTS=2 LAB_HOSTS=2 LAB_SOURCES=('10.7.0.0/24, "fd00:7:0::/
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up && lab_attach || exit 1
 FILE=$LAB_TMP/desired.yaml
 
@@ -288,5 +290,6 @@ for n in 0 1; do check "the history of port/hpf$n is what arrived from it, to th
 check "both together are the peer's" [ "$(hist)" -eq $(($(arrived 1 0) + $(arrived 1 1))) ]
 check "usage says the same of a volume" used_it
 check "reasons has every frame that did not arrive" told
+live "the floods of both ports have ended"
 lab_stop "$agent"
 done_testing

@@ -3,6 +3,7 @@
 # probe on ports without a card: its report, when it refuses to try, and that
 # nothing of a try is left, however it ends. Reports on cards are tested in unit.probe_card_test and
 # tests/vm/03_probe.sh.
+# live: nothing is attached to a port that is probed: none passes a packet
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-probe-$$ LAB_DESTS=0

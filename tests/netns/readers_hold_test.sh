@@ -15,6 +15,8 @@ LAB=bwl-hold-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 OPERATORS=64101 READERS=64102 SYNC=64103 NOBODY=64104
 grep -vE '^bwlimit(-read|-sync)?:' /etc/group >"$LAB_TMP/group"
@@ -195,5 +197,6 @@ agent
 check "bwlimitd writes it nevertheless" lab_wait_for 60 history_goes_on
 check "and from now on it is root's alone" eval '[[ $(stat -c %a "$STATE"/history.db* | sort -u) == 600 ]]'
 let_go
+live "those who held sockets and locks are killed, with bwlimitd there"
 lab_stop "$AGENT_PID"
 done_testing

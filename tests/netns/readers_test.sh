@@ -14,6 +14,8 @@ LAB=bwl-read-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 TRY=$LAB_BUILD/tests/harness/bwl-pintry
 WRITERS=64101 READERS=64102 NOBODY=64103
@@ -304,6 +306,7 @@ agent=$LAB_PID
 journaled() { "$CTL" journal show | grep_all 'd1'; }
 check "bwlimitd writes the journal when it is back" lab_wait_for 20 journaled
 check "root grants again" run "$CTL" grant d1 rate 8mbit reason test
+live "bwlimitd, which hung and ended, is started again, and root has granted again"
 
 # --- sockets
 sockets() { find /run/bwlimit -type s -name "$LAB.sock"; }

@@ -19,6 +19,8 @@ if long; then : "${KILLS:=30}" "${REBOOTS:=50}"; fi
 KILLS=${KILLS:-2} REBOOTS=${REBOOTS:-2}
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 # shellcheck source=../harness/boot.sh
 . "$here/../harness/boot.sh"
 export ASAN_OPTIONS=detect_leaks=0
@@ -91,6 +93,7 @@ closures() {
 	check "grant opens" ctl grant d1 reason again
 	reboot
 	check "and stays granted over a reboot" ready 1
+	live "the DPU has lost its power, and attach has run"
 
 	check "revoke --all" ctl revoke --all
 	reboot
@@ -150,6 +153,7 @@ closures() {
 	reboot
 	check "and so it is closed after a reboot" is_closed 1
 	ctl grant d1 reason again
+	live "the journal's disk can be written again, and the peer is granted"
 
 	# Laundered over a reboot.
 	ctl revoke d1
@@ -242,6 +246,7 @@ else
 fi
 ctl grant d1 reason reset
 ctl grant d2 reason reset
+[[ ${REBOOT_ONLY:-0} -eq 1 ]] || live "the DPU is attached after kills and power cuts, and the peer granted"
 
 # Random moments. What may be in force after the reboot: for each question, the state before the command or, if it
 # was not acknowledged, the state after it; if acknowledged, only that. Never more open than both.
@@ -355,4 +360,11 @@ for ((i = 0; i < REBOOTS; i++)); do
 done
 note "$REBOOTS reboots, $boots attaches killed before, $acked commands acknowledged, $killed_n not; $bad bad, $SECONDS s"
 check "reboots at random moments: never more open than before" [ $bad -eq 0 ]
+[[ $AGENT_PID ]] || agent
+ctl stop --off
+ctl heartbeat --lift
+ctl policy apply "$LAB_TMP/policy.yaml" --yes
+ctl grant d1 reason again
+ready 1 || note "d1 is not reached"
+live "the last reboot, and stop, clamp and revocation are lifted"
 done_testing

@@ -10,6 +10,8 @@ LAB=bwl-roll-$$ LAB_DESTS=2
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/boot.sh
 . "$here/boot.sh"
 # shellcheck source=../harness/tpm.sh
@@ -100,6 +102,7 @@ put now
 check "the state of now attaches" attaches
 check "and is open" switch running
 check "who was granted last passes" ready 1
+live "the DPU has lost its power, and attach has run"
 check "who was revoked last does not" is_closed 2
 power_off
 
@@ -125,6 +128,7 @@ check "closed still" is_closed 1
 tpm_up
 check "until the TPM answers" lab_wait_for 20 switch running
 check "who was granted last passes" ready 1
+live "the TPM answers again, and bwlimitd has judged the journal"
 check "who was revoked last does not" is_closed 2
 power_off
 

@@ -3,6 +3,7 @@
 # A rollout to two hundred trays, by the real bwlimit-controller and a real etcd: which trays are in which stage, how long
 # a stage lasts, what stops it and how far it got, and what needs no stages. Trays are simulated by
 # tests/harness/fake_trays.py.
+# live: fake_trays.py stands in for trays: no DPU is here
 set -uo pipefail
 ETCD_N=1 CONTROL_NET=net TRAYS=200 SOAK=3 SILENT=60
 # shellcheck source=../harness/controllers.sh

@@ -13,6 +13,8 @@ LAB=bwl-serve-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/documents.sh
 . "$here/documents.sh"
 command -v curl >/dev/null || { echo '1..0 # SKIP no curl'; exit 77; }
@@ -216,6 +218,7 @@ ten() {
 check "control: more connections that say nothing come than there are places" crowd
 check "ten of ten requests of a controller are answered meanwhile" ten
 lab_stop "$crowd"
+live "those who said nothing have gone"
 
 note "Read anew"
 mkdir "$pki/db"

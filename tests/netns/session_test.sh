@@ -10,6 +10,8 @@ LAB=bwl-session-$$ LAB_DESTS=1 LAB_MGMT=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
 for tool in strace python3; do
 	command -v $tool >/dev/null || { skip "sessions by the management port stay" "no $tool"; done_testing; exit 77; }
@@ -111,6 +113,12 @@ check "all of the rules are taken away, rule 0 was gone: bwlimitd puts them righ
 check "and the sessions go on" alive
 kill -KILL "$agent"
 check "bwlimitd killed leaves them" alive
+{
+	echo "peers:"
+	lab_peer d1 1 "grant: { rate: 8mbit }"
+} | lab_policy_head | lab_apply
+lab_wait_for 30 lab_both
+live "attach and bwlimitd were killed, attach has run again, and a policy is in force"
 check "detach at the end" lab_load detach
 check "leaves them" alive
 note "lines: IPv4 $(cat "$LAB_TMP/n4"), IPv6 $(cat "$LAB_TMP/n6")"

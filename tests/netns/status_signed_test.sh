@@ -8,6 +8,8 @@ set -uo pipefail
 LAB=bwl-signedstatus-$$ LAB_DESTS=2
 # shellcheck source=../harness/controller_lab.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/controller_lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 
 metric() { in_net curl -sf --max-time 5 --cacert "$pki/ca.pem" --cert "$pki/people.pem" --key "$pki/people.key" \
 	"https://$AT/metrics" | grep_all -x "bwlimit_tray_$1{tray=\"tray-7\"} $2"; }
@@ -83,6 +85,8 @@ check "another leader knows that what lies there is old, by what was kept of the
 kill -CONT "$SYNC_PID"
 sync_up
 check "and believes the tray" lab_wait_for 90 row status '.status_signature == "signed"'
+lab_wait_for 30 lab_both 1
+live "bwlimitd, which was killed, and bwlimit-sync, which hung, are started again"
 
 note "A log that was begun anew"
 docs_die

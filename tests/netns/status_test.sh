@@ -7,6 +7,8 @@ set -uo pipefail
 LAB=bwl-status-$$ LAB_DESTS=2
 # shellcheck source=../harness/signed_documents.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/signed_documents.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 docs_begin || exit 1
 said() { COSIGNED=${1:-0} "$here/give_document.py" "$SOCKET" >"$LAB_TMP/status" 2>/dev/null; }
 value() { jq -r ".status | $1" "$LAB_TMP/status"; } # of what was said
@@ -49,6 +51,8 @@ grow 3
 docs_die
 docs_agent
 check "a bwlimitd that comes again makes it from the files" lab_wait_for 20 proven "$from"
+lab_wait_for 30 lab_both 1
+live "bwlimitd is started again after a kill"
 cp "$LAB_TMP/kept" "$LAB_TMP/told"
 check "so it does from an older one that it never told" lab_wait_for 20 proven "$(sed -n 2p "$LAB_TMP/kept")"
 

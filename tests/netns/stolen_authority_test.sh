@@ -8,6 +8,8 @@ set -uo pipefail
 LAB=bwl-stolen-$$ LAB_DESTS=2
 # shellcheck source=../harness/controller_lab.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/controller_lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 
 docs_begin || exit 1
 check "control: etcd is up" controller_lab_up
@@ -65,5 +67,6 @@ refute "so what it would close is not closed" state d1 revoked
 revoke 120s
 check "given again it closes, and is heard of" eval '[[ $code == 0 ]] && state d1 revoked'
 check "by packets" lab_wait_for 10 lab_silent 1
+LIVE_DEST=2 live "the store tells again what it hid, and controller and bwlimit-sync are started again"
 control_down
 done_testing

@@ -8,6 +8,8 @@ set -uo pipefail
 LAB=bwl-full-$$ LAB_DESTS=2 ETCD_N=3
 # shellcheck source=../harness/controller_lab.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/controller_lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 
 told() { # file: trouble, and the next step
 	jq -es 'any(.[]; (.text | test("space exceeded")) and (.todo | test("compaction.*defrag.*alarm disarm")))' "$LAB_TMP/$1" >/dev/null
@@ -70,6 +72,7 @@ begin=$SECONDS
 check "the tray is open again by a new signed time" lab_wait_for 120 lab_both 1
 note "after $((SECONDS - begin)) s; the goal is 10, on a machine that does nothing else"
 check "it says what it has" lab_wait_for 60 says_more "$before"
+live "a new signed time is taken, the store having room again"
 check "nothing that was in the store is lost" eval 'keys >"$LAB_TMP/after" && [[ -s $LAB_TMP/before && -z $(comm -23 "$LAB_TMP/before" "$LAB_TMP/after") ]]'
 check "the same controller leads on" eval '[[ $(grep -c "\"leads\"" "$LAB_TMP/control") == 1 ]]'
 check "the revocation is published, and heard" revoke

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A server that answers as no etcd does: each call soon ends with an error that gives the reason, within
 # its memory limit. tests/harness/h2_server.py is the server; `status` is the call.
+# live: a client of the store alone is asked: no DPU is here
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # bwlimit-sync and etcd: three members in namespaces, whatever happens to them. What counts is what the program
 # in place of bwlimitd (tests/harness/fake_bwlimitd.py) was given: the right bytes, in the right order, once.
+# live: fake_bwlimitd.py stands in for bwlimitd: no DPU is here
 set -uo pipefail
 # shellcheck source=../harness/store_lab.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/store_lab.sh"

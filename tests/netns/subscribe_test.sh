@@ -10,6 +10,8 @@ LAB=bwl-subscribe-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/documents.sh
 . "$here/documents.sh"
 lab_up || exit 1
@@ -114,6 +116,7 @@ grows() { [[ $(count new) -gt $((was + 250)) && $(count spoof) -gt 250 ]]; }
 check "while one hangs the others get theirs" lab_wait_for 60 grows
 kill -KILL "$flood"
 wait "$flood" 2>/dev/null
+live "the flood has ended, while a reader hangs"
 check "the one that hung has printed nothing of it" test "$(count slow)" -lt 5
 kill -CONT "$slow"
 behind() { jq -se 'map(select(.kind == "event-lost").behind_count) | add > 0' "$LAB_TMP/slow" >/dev/null; }
@@ -168,6 +171,7 @@ again() { [[ $(grep -c 'come from bwlimitd' "$LAB_TMP/left.err") -ge 2 && $(grep
 check "when it comes back both follow again" lab_wait_for 10 again
 both() { spoofed; got left spoofed-source && got waits spoofed-source; }
 check "and both see what happens" lab_wait_for 10 both
+live "bwlimitd is started again after a kill"
 check "they end" ends left "$left"
 check "both of them" ends waits "$waits"
 for f in alone new spoof slow all left waits; do
@@ -195,6 +199,7 @@ sees() { # it takes a line of the log for each kind to hang on
 	got beside spoofed-source && got beside gate && [[ $(count beside) -gt 20 ]]
 }
 check "and what comes after it, though the log hangs" lab_wait_for 60 sees
+live "the log's pipe is full, and hangs"
 kill -KILL "$AGENT_PID"
 wait "$AGENT_PID" 2>/dev/null
 exec 8>&-

@@ -11,6 +11,8 @@ LAB=bwl-hang-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 ROUNDS=${BWL_ROUNDS:-2}
 disk=$LAB_TMP/disk
@@ -111,5 +113,7 @@ rm -f "$disk/fill" "$LAB_TMP/hang"
 kill -CONT "$reader"
 check "when the log goes on it is said" lab_wait_for 60 grep -qa '"event":"tamper".*carrier: .*action revoke' "$LAB_TMP/log"
 check "when the disk does, it is recorded" lab_wait_for 60 audited intrusion
+again
+LIVE_FAMILIES=4 live "log and disk go on, links are up, and the peer is granted again"
 kill -KILL "$agent"
 done_testing

@@ -11,6 +11,8 @@ LAB_SOURCES=('10.7.0.0/24, "fd00:7::/64"' '10.7.1.0/24, "fd00:7:1::/64"')
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 
 desired() { # tamper, heartbeat
@@ -86,6 +88,8 @@ lab_wait_for 30 grep -q 'heartbeat refused' "$LAB_TMP/again" || note "$(cat "$LA
 check "nor by an agent that is started again" state silent
 check "until it is lifted" in_dpu "$CTL" heartbeat --lift
 check "then the grant is live" lab_wait_for 30 state live
+# With its carrier the router lost its IPv6 address.
+LIVE_FAMILIES=4 live "bwlimitd is started again after a kill, and the clamp is lifted"
 stop
 
 start 'carrier: clamp' none
@@ -141,6 +145,7 @@ is_gone "a host port whose other end was deleted"
 check "and nothing arrives any more, by IPv4 or IPv6" lab_silent
 check "(the port is made again, and granted)" renew_port
 check "control: it arrives again" lab_both
+live "a port that was lost is made and attached again, and the peer granted"
 ip_in dpu link set hpf1 netns "$LAB-host1"
 is_gone "a host port that was moved to another namespace"
 ip_in host1 link del h0
@@ -243,6 +248,7 @@ tell --policy "$LAB_TMP/desired.yaml" the agent is dead
 check "nor is one that is dead: it clamps" state silent
 in_dpu "$CTL" heartbeat --lift >/dev/null 2>&1
 check "(which can be lifted)" state live
+LIVE_FAMILIES=4 live "the clamp is lifted, with bwlimitd dead"
 tell --policy /nonexistent no file
 check "without a file that can be read it revokes" state revoked d2
 ip_in net link set s0 up

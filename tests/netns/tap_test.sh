@@ -7,6 +7,8 @@ set -uo pipefail
 LAB=bwl-tap-$$ FLOWS_READERS="tshark capinfos tcpdump"
 # shellcheck source=../harness/flows_lab.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/flows_lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 disk=$LAB_TMP/disk
 mkdir "$disk"
 mount -t tmpfs -o size=1m bwl-audit "$disk" || exit 1
@@ -135,4 +137,5 @@ check "who has no right to capture" refuses 'as root, on the DPU' in_dpu setpriv
 mount -o remount,ro "$disk"
 check "what the audit log cannot record" refuses 'audit' in_dpu "$CTL" tap sink --for 1s --write "$LAB_TMP/nolog"
 refute "is not captured" test -s "$LAB_TMP/nolog"
+live "tap was killed, and the audit log's disk cannot be written"
 done_testing

@@ -11,6 +11,8 @@ LAB=bwl-tpm-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/tpm.sh
 . "$here/tpm.sh"
 [[ $("$AGENT" --version) == *tpm2-tss* ]] || {
@@ -79,6 +81,7 @@ check "and packets are refused" lab_wait_for 20 refuses
 check "all of them" test "$(arrived)" -eq "$OFF"
 tpm_up
 check "with it again it flows" flows
+live "the TPM answers again"
 reboot put_back
 check "an old copy is refused with an alarm" lab_wait_for 20 said alert ledger "cannot be trusted.*old copy"
 check "and the volume counts as spent" lab_wait_for 20 said warning ledger "counts as spent"
@@ -87,5 +90,6 @@ check "and packets are refused" lab_wait_for 20 refuses
 check "all of them" test "$(arrived)" -eq "$OFF"
 in_dpu "$CTL" grant sink volume +100mb reason test >/dev/null 2>&1
 check "until it is granted" flows
+live "more is granted, the ledger having been lost"
 lab_stop "$AGENT_PID"
 done_testing

@@ -10,6 +10,8 @@ LAB=bwl-traffic-$$ LAB_DESTS=1 LAB_MTU=9000
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up && lab_attach || exit 1
 TOKENS=$LAB_BUILD/tests/harness/bwl-tokens
 S=3 # seconds for which a limit has to refuse
@@ -171,5 +173,7 @@ else
 	check "and still does" lab_wait_for 60 floods
 	lab_stop "$flood"
 	lab_stop "$awake"
+	limit_to 100
+	live "the flood of denied frames has ended"
 fi
 done_testing

@@ -16,6 +16,8 @@ LAB=bwl-versions-$$ LAB_DESTS=2
 old_wanted "two versions in one fleet" || { rc=$?; done_testing; exit $rc; }
 # shellcheck source=../harness/controller_lab.sh
 . "$here/controller_lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 
 by_desk() { # FILE, of which both signed: the desk publishes it, and waits for the tray
 	in_net "$DESK" policy publish "$1" --conf "$FLEET/fleet.conf" --timeout 60s >"$LAB_TMP/desk" 2>&1 ||
@@ -88,6 +90,7 @@ check "a policy of its desk is taken, and that is heard there" policy_of_desk 8m
 check "it is in force" lab_wait_for 20 rate d1 8000000
 check "its controller's time is taken" lab_wait_for 90 status_now '.fresh and .refused["timestamp/time"] == null'
 check "packets pass" lab_wait_for 30 lab_both 1
+live "bwlimitd was killed, and today's is started, with a controller's time"
 check "which reads the tray's signed status" lab_wait_for 90 row status '.status_signature == "signed" and .fresh and .policy_name == "base"'
 check "what is closed is closed" state d2 revoked
 

@@ -12,6 +12,8 @@ LAB=bwl-upkil-$$ LAB_DESTS=3
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/old.sh
 . "$here/old.sh"
 export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
@@ -164,6 +166,7 @@ done < <(kills_drawn $(((all + KILLS - 1) / KILLS)) <"$LAB_TMP/points")
 note "$made kills of $all, $hits hit: ${states[old]:-0} old, ${states[closed]:-0} closed, ${states[new]:-0} new," \
 	"${states[both]:-0} both; $SECONDS s"
 check "$sentence" [ $bad -eq 0 ]
+live "upgrade or attach has run again after a kill"
 check "control: limits hold, as they are judged after a kill" eval 'begin && new && load upgrade && limits_hold'
 check "there were calls to kill at" [ $made -ge 2 ]
 check "it was killed there" killed_enough $hits $made

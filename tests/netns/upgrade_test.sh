@@ -11,6 +11,8 @@ LAB=bwl-upgr-$$ LAB_DESTS=3
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/old.sh
 . "$here/old.sh"
 TOTAL=$((5 << 20)) WINDOW=$((3 << 20)) # bytes
@@ -205,6 +207,10 @@ if [[ -d $LAB_PINS ]]; then
 	# shellcheck disable=SC2086
 	"$BPFTOOL" map update pinned "$LAB_PINS/maps/bwl_schema_v1" key hex 00 00 00 00 value hex ${was//0x/}
 	check "of this one they are upgraded again" shown load upgrade
+	check "attach opens the host port, which it had set down when it was refused" shown load attach --host hpf0 --uplink p0
+	ctl grant gone reason again >/dev/null 2>&1
+	lab_wait_for 30 lab_both 3
+	LIVE_DEST=3 live "maps whose layout was damaged are upgraded and attached, and the peer is granted again"
 	check "and detach takes all away" shown load detach
 fi
 done_testing

@@ -3,6 +3,7 @@
 # What people type for a fleet: documents published, revocations, expulsions, enrolments with two signatures,
 # and which trays have them. A real etcd, a real bwlimit-sync for each of three trays, each in its own namespace;
 # bwlimitd is replaced by tests/harness/fake_bwlimitd.py, which reports in its status what it accepted.
+# live: fake_bwlimitd.py stands in for bwlimitd: no DPU is here
 set -uo pipefail
 # shellcheck source=../harness/desk.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../harness/desk.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Our VICI client and strongSwan's charon: commands, streams, refusals, a daemon that hangs.
+# live: charon alone runs here: nothing is attached
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=bwl-vici-$$

@@ -9,6 +9,8 @@ LAB=bwl-watch-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up || exit 1
 FILE=$LAB_TMP/desired.yaml
 {
@@ -47,10 +49,12 @@ check "while bwlimitd hangs, watch for a second fails and says so" is_busy 1s
 check "so does one for a minute" is_busy 1m
 kill -CONT "$AGENT_PID"
 check "control: when it goes on, watch reads for a second" lab_wait_for 30 reads
+live "bwlimitd, which hung, goes on"
 
 ip netns exec "$LAB-dpu" tc qdisc del dev hpf0 clsact
 closes 1 "a host port's filters taken away"
 check "attach and stop --off open it again" repair
+live "attach has put back filters that were taken away, and stop is lifted"
 check "what is right again is said" lab_wait_for 30 grep -q 'protected again' "$LAB_TMP/agent"
 
 ip netns exec "$LAB-dpu" tc qdisc del dev p0 clsact
@@ -97,6 +101,7 @@ check "the upgrade is finished" lab_load upgrade
 in_dpu "$CTL" grant sink reason again >/dev/null 2>&1
 attach
 check "and traffic flows, with no hand on a switch" lab_wait_for 30 pings
+live "the upgrade that was not finished is, and the peer granted"
 
 # What the kernel may do by itself on ports: each key that somebody changes is noticed, and set right.
 flips=(ipv6.conf.{all,hpf0}.accept_dad=1 ipv6.conf.hpf0.{keep_addr_on_down=0,dad_transmits=1,router_solicitations=3}
@@ -132,6 +137,7 @@ for key in "${flipped[@]}"; do
 done
 check "bwlimitd has set all of them right" lab_wait_for 30 right
 check "traffic passes" lab_wait_for 30 lab_both
+live "bwlimitd has set the kernel's keys right"
 
 # Pins that somebody removes by hand, with the programs of links, are no detach.
 attached_by() { # form of TC
@@ -161,6 +167,7 @@ for pin in bwl_ctl_v1 bwl_peercnt_v1; do
 	removed "the pin $pin removed" rm "$LAB_PINS/maps/$pin"
 done
 check "control: attached once more traffic passes" attached_by tcx
+live "attach has put back pins that were removed"
 was=$(alarms)
 gone=$(grep -c '"event":"detached"' "$LAB_TMP/agent")
 check "control: detach" in_dpu "$LOAD" detach
@@ -201,6 +208,7 @@ check "pins removed while no agent runs: the next one sets the host port down" l
 check "and there is an alarm" lab_wait_for 30 alarm 1
 check "nothing of the host arrives" lab_silent
 check "attach opens it again" attached_by tcx
+live "attach has put back pins that were removed while bwlimitd was killed"
 lab_stop "$AGENT_PID"
 
 # Names may have moved: what is set down is the port.

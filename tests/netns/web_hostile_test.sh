@@ -12,6 +12,8 @@ LAB=bwl-webh-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/web.sh
 . "$here/web.sh"
 ulimit -n 4096
@@ -122,4 +124,5 @@ check "bwlimitd runs" kill -0 "$WEB_AGENT_PID"
 check "the policy is in force, and nothing was tampered with" eval 'jq -e ".stopped == false and .policy_in_force" < <("$LOAD" --json status)'
 passes() { in_host ping -q -c 3 -i 0.1 -W 1 "$(lab_dest4 1)" >/dev/null; }
 check "what is granted passes" passes
+live "the storms at the page have ended"
 done_testing

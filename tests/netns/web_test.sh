@@ -13,6 +13,8 @@ LAB=bwl-web-$$ LAB_DESTS=1 LAB_MGMT=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 # shellcheck source=../harness/documents.sh
 . "$here/documents.sh"
 # shellcheck source=../harness/web.sh
@@ -144,6 +146,9 @@ before=$(count top)
 check "control: bwlimitd is back" web_agent "$LAB_TMP/policy.yaml"
 again() { [[ $(count top) -gt $before ]]; }
 check "and the same stream goes on" lab_wait_for 20 again
+in_dpu "$CTL" grant d1 volume +100mb once reason test >/dev/null 2>&1 # new maps count all of it as spent
+lab_wait_for 30 lab_both
+live "bwlimitd is started again"
 kill $streaming 2>/dev/null
 
 note "What goes on"

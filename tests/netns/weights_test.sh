@@ -10,6 +10,8 @@ LAB=bwl-weights-$$ LAB_DESTS=2
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/live.sh"
 lab_up && lab_attach || exit 1
 for n in 1 2; do lab_iperf_server d$n 5201; done
 
@@ -125,5 +127,6 @@ check "a policy with other weights differs by them" sh -c "sed 's/grant: { rate:
 policy first-come || exit 1
 check "first come, first served: a greedy and a modest one send" beside
 check "first come, first served: the modest one loses some" [ "$lost" -gt 0 ]
+live "the greedy one has ended"
 check "it is as before: first-come" [ "$(in_dpu "$CTL" zone list --json | jq -r '.zones[0].share')" = first-come ]
 done_testing

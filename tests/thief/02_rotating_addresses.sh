@@ -24,4 +24,5 @@ something_at "and over IPv6" d1 "^fd00"
 nothing_at "addresses of no peer are dead" d4
 nothing_at "and lead nowhere else" mgmt
 nothing_at "sources outside the host's prefixes are dead" wire . '^fd00:8:'
+granted_arrives "the flood of addresses is over"
 done_testing

@@ -46,4 +46,5 @@ frames=$(awk '/^(0800|86dd)/ && $2 ~ /^(10.101|fd00:101)/ { n += $4 } END { prin
 within "small frames, at 64 bytes each, stay within the grant" $((frames * 64)) $RATE $BURST
 something_at "and the grant was used over IPv4" d1 "^$A4\$"
 something_at "and over IPv6" d1 "^$A6\$"
+granted_arrives "the flood of small frames is over"
 done_testing

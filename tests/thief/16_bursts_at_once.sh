@@ -50,4 +50,5 @@ done < <(awk '$1 == "0800" && $2 ~ /^10\.101\.0\./ { sub(/.*\./, "", $2); print 
 within "a hundred full buckets at once stay within the node's burst" "$total" 8000000 512000
 within "fifty of them within their zone's" "$zone" 4000000 307200
 check "the node's burst was used" [ "$total" -ge 400000 ]
+LIVE_FAMILIES=4 LIVE_PPS=350 granted_arrives "the flood to a hundred peers is over" # 500 kbit/s, without IPv6
 done_testing

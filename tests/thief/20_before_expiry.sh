@@ -62,4 +62,6 @@ judges_on
 steal --count 2000 --pps 2000 <<<"$frames"
 judges_off
 nothing_leaves "without one nothing leaves, though the grant has an hour left"
+thief_peers | lab_policy_head | lab_apply
+granted_arrives "there is a heartbeat again, and a policy by which it holds"
 done_testing

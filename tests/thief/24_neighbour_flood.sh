@@ -47,4 +47,5 @@ judges_off
 something_at "a next hop that was forgotten is resolved over IPv4" d1 "^$A4\$"
 something_at "and over IPv6" d1 "^$A6\$"
 nothing_marked_at "nothing of the thief's leaves by the management port" mgmt
+granted_arrives "the flood of neighbours is over"
 done_testing

@@ -73,5 +73,5 @@ check "all of it went as it should" [ $bad -eq 0 ]
 nothing_leaves "at no moment anything of the host's leaves by any device"
 no_socket_heard "and at none a socket hears it"
 ctl heartbeat >/dev/null
-granted_arrives
+granted_arrives "an attach was killed, and another is complete, with a heartbeat"
 done_testing

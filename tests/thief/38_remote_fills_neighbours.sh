@@ -57,4 +57,5 @@ check "the flood still runs" kill -0 $wire
 promised "and the peer's next hop is found anew, over IPv4" [ "$(arrived d1 "^$A4\$")" -gt 0 ]
 promised "and over IPv6" [ "$(arrived d1 "^$A6\$")" -gt 0 ]
 lab_stop $wire
+granted_arrives "the flood from the wire is over"
 done_testing

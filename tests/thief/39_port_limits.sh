@@ -201,5 +201,5 @@ within "both together no more than the peer" "$(arrived d1)" 5000000 716800
 nothing_at "nothing goes to a stranger" d4
 nothing_at "nor to management" mgmt
 no_socket_heard "nor to a socket of the DPU"
-granted_arrives
+LIVE_PPS=350 granted_arrives "the port was made and attached again, and both floods are over" # 500 kbit/s
 done_testing

@@ -3,6 +3,7 @@
 # Devices as a DPU's driver presents them: representors in switchdev mode, with SAs and policies in the
 # device.
 # vm-cost: 30
+# live: no packets: only what a device holds
 # leak: only what a device holds
 # vm-needs: netdevsim iproute2
 set -uo pipefail
@@ -45,7 +46,8 @@ check "bwlimit-load probe tries the representor" features
 # As if udev had swapped the names.
 refute "attach takes no representor for an uplink" load attach --drill --host pf0vf1 --uplink pf0vf0
 check "and says whose port it is" grep -q 'pf0vf0 cannot be an uplink: it is the port of a VF' "$LAB_TMP/said"
-refute "nor a physical port for a host's" load attach --drill --host p0 --uplink pf0vf0
+ip_in dpu link add other type veth peer name other-end
+refute "nor a physical port for a host's" load attach --drill --host p0 --uplink other
 check "and says that" grep -q "p0 cannot be a host port: it is the card's physical port" "$LAB_TMP/said"
 refute "nor a representor for management" load attach --drill --host pf0vf0 --uplink p0 --management pf0vf1
 refute "nothing was attached" test -e "$LAB_PINS"

@@ -3,6 +3,7 @@
 # What probe reports about a card: netdevsim's switch, queues and features; SAs and policies that it accepts, rules
 # that it refuses; and that nothing of a trial stays in it, however probe ends.
 # vm-cost: 105
+# live: no packets: only what a device holds
 # leak: only what a device holds
 # vm-needs: netdevsim iproute2
 set -uo pipefail

@@ -3,6 +3,7 @@
 # A guest that QEMU ran into an int3 of its own kernel is booted again for the tests that had not ended, this one among
 # them (vm-testbed/README.md). Here the guest prints what such a kernel prints, and ends.
 # vm-cost: 35
+# live: no bwlimit: the guest itself ends
 # leak: no frames
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

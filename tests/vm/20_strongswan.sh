@@ -3,6 +3,7 @@
 # Two DPUs under our policies, with SAs in a kernel that has ESP: both load at the same moment, the installed
 # SAs have the peer's id, rekeying and renewal lose no SA, dropping a peer ends both ends.
 # vm-cost: 65
+# live: its trays have no tunnel device: SAs are judged, and 40_mesh has their packets
 # vm-needs: strongswan
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -3,6 +3,7 @@
 # How bwlimit tracks what the kernel holds: SAs and policies made and removed by iproute2, which
 # does not know bwlimit.
 # vm-cost: 55
+# live: no packets: what the tracker learns
 # leak: no frames
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tracker with a thousand peers, and with more notifications than its socket holds.
 # vm-cost: 60
+# live: no packets: what the tracker learns
 # leak: no frames
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

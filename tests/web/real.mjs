@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The browser of real_test.sh: real.mjs URL ORDERS
-import { openSync, writeSync } from 'node:fs';
+// The browser of real_test.sh: real.mjs URL ORDERS LIVES
+import { existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { done, launch, note, ok, same } from './browser.mjs';
+import { done, launch, note, ok, same, until } from './browser.mjs';
 
-const [url, orders] = process.argv.slice(2);
+const [url, orders, lives] = process.argv.slice(2);
 const lab = openSync(orders, 'w');
 const order = (word) => writeSync(lab, `${word}\n`);
 const browser = await launch();
@@ -52,6 +52,10 @@ await picture('stopped');
 order('kill');
 ok('without bwlimitd it says so, and keeps what it knew', (await says(/bwlimitd/)) && (await says(/What you see is old/)) && (await says(/object-store/)), await text());
 await picture('no-agent');
+order('live');
+await until(() => existsSync(lives));
+const traffic = readFileSync(lives, 'utf8');
+ok('traffic passes again, 99.5 % of what may, when bwlimitd is started again and stop is lifted', /^ok /m.test(traffic), traffic);
 same('nothing threw or broke the policy of the page', wrong, []);
 const refused = [...answers.keys()].filter((a) => /^(400|403|405|413|421|429|500)/.test(a));
 same('the server refused no question as wrong', refused, []);

@@ -13,6 +13,8 @@ LAB=bwl-page-$$ LAB_DESTS=4
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/live.sh
+. "$here/../harness/live.sh"
 # shellcheck source=../harness/web.sh
 . "$here/../harness/web.sh"
 # shellcheck source=deps.sh
@@ -48,7 +50,7 @@ lab_wait_for 10 grep -q ready "$LAB_TMP/in"
 printf 'eth ip4 src=%s dst=10.103.0.9 tcp dport=443 fill=1446\n' $HOST4 >"$LAB_TMP/frame"
 in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 7200 --pps 1700 <"$LAB_TMP/frame" >/dev/null 2>&1 &
 thief=$!
-# Orders of the page's script to the lab, one word per line.
+# Orders of the page's script to the lab, one word per line. What `live` found is in the file lives.
 mkfifo "$LAB_TMP/orders"
 (while read -r order; do
 	case $order in
@@ -56,7 +58,13 @@ mkfifo "$LAB_TMP/orders"
 	revoke) in_dpu "$CTL" revoke log-collector ;;
 	stop) in_dpu "$CTL" stop ;;
 	kill) kill -KILL "$WEB_AGENT_PID" ;;
+	live)
+		web_agent "$LAB_TMP/policy.yaml"
+		in_dpu "$CTL" stop --off
+		LIVE_DEST=2 live "bwlimitd is started again, and stop is lifted" >"$LAB_TMP/live.said" # object-store
+		mv "$LAB_TMP/live.said" "$LAB_TMP/lives"
+		;;
 	esac
 done <"$LAB_TMP/orders") >"$LAB_TMP/orders.out" 2>&1 &
 orders=$! # it waits for a writer, and there may be none
-node "$here/real.mjs" "http://$WEB_AT/" "$LAB_TMP/orders"
+node "$here/real.mjs" "http://$WEB_AT/" "$LAB_TMP/orders" "$LAB_TMP/lives"
