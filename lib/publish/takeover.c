@@ -418,7 +418,7 @@ static int keep_one(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 	struct keeping *x = arg;
 	int r;
 
-	if (!id || id >= x->p->schema.max_peers || bwl_body_at(x->p, x->in_force, id))
+	if (!id || id >= x->p->schema.max_peers || bwl_lookup_pfx(x->in_force, pfx) == id)
 		return 0;
 	if (x->n >= x->room)
 		return -E2BIG;
@@ -446,13 +446,11 @@ int bwl_retired_keep(struct bwl_pins *p, const struct bwl_gen *g, const struct b
 
 	x.room = taken < half ? half - taken : 0;
 	r = bwl_dest_each(g, keep_one, &x);
-
 	if (!r || r == -E2BIG)
 		return 0;
 	return bwl_map_refused(e, -r,
 			       &(struct bwl_map_place){ .map = bwl_pin_name(BWL_PIN_retired),
-							.what = "to keep the prefixes of peers "
-								"that are not on trial",
+							.what = "to keep prefixes not on trial",
 							.at = x.n + 1 });
 }
 
@@ -460,19 +458,21 @@ int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct
 {
 	struct bwl_key_retired key, next;
 	int fd = p->fd[BWL_PIN_retired], more;
+	struct bwl_pfx pfx;
 	uint32_t id;
 
-	more = !bwl_map_next(fd, NULL, &next);
-	while (more) {
+	for (more = !bwl_map_next(fd, NULL, &next); more;) {
 		key = next;
 		more = !bwl_map_next(fd, &key, &next); /* before key is deleted */
 		if (key.closed || bwl_map_get(fd, &key, &id))
 			continue;
-		if (id < p->schema.max_peers && p->name[id].name[0] && !bwl_body(p, in_force, id))
+		pfx = bwl_retired_pfx(&key); /* of a policy that is lost `revoke` closes it */
+		if (id < p->schema.max_peers && p->name[id].name[0] &&
+		    (!bwl_body(p, in_force, id) ||
+		     (bwl_is_before_lost(p) && bwl_lookup_pfx(in_force, &pfx) != id)))
 			continue;
 		if (bwl_map_delete(fd, &key) && errno != ENOENT)
-			return bwl_fail(e, errno, "cannot forget a peer that left: %s",
-					strerror(errno));
+			return bwl_fail(e, errno, "cannot forget a peer: %s", strerror(errno));
 	}
 	return 0;
 }
