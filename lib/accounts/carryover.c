@@ -11,6 +11,7 @@ void bwl_carryover_done(struct bwl_carryover *c)
 	free(c->item);
 	free(c->from);
 	free(c->volume);
+	free(c->item_of);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -55,9 +56,11 @@ static uint64_t max(uint64_t a, uint64_t b)
 
 /*
  * Bytes of its window for a volume whose slices have this length; slice_ns 0: a total. A longer one
- * counts what the shorter one has forgotten.
+ * counts what the shorter one has forgotten. held: the window is held full, and this is what it had
+ * before.
  */
-static uint64_t windowed(const struct bwl_ids *ids, uint32_t state, uint64_t slice_ns)
+static uint64_t windowed(const struct bwl_ids *ids, uint32_t state, uint64_t slice_ns,
+			 const uint64_t *held)
 {
 	uint32_t w = ids->window_of[state];
 	const struct bwl_window *x;
@@ -66,7 +69,7 @@ static uint64_t windowed(const struct bwl_ids *ids, uint32_t state, uint64_t sli
 	if (!w)
 		return 0;
 	x = &ids->p->window[w - 1];
-	bytes = __atomic_load_n(&x->total_bytes, __ATOMIC_SEQ_CST);
+	bytes = held ? *held : __atomic_load_n(&x->total_bytes, __ATOMIC_SEQ_CST);
 	if (!slice_ns || slice_ns > x->slice_ns)
 		bytes += bwl_past_sum(&x->past, bwl_now_ns());
 	return bytes;
@@ -79,7 +82,23 @@ static uint64_t total(const struct bwl_ids *ids, uint32_t state)
 
 static uint64_t account(const struct bwl_ids *ids, uint32_t state, uint64_t slice_ns)
 {
-	return max(total(ids, state), windowed(ids, state, slice_ns));
+	return max(total(ids, state), windowed(ids, state, slice_ns, NULL));
+}
+
+/*
+ * The same of an account that may be held full: then what it had before, for what it is held at has
+ * not been spent. Nothing counts on it meanwhile.
+ */
+static uint64_t account_before(const struct bwl_carryover *c, uint32_t state, uint64_t slice_ns)
+{
+	uint32_t i = c->item_of ? c->item_of[state] : 0;
+	const struct bwl_carryover_item *x = i ? &c->item[i - 1] : NULL;
+
+	if (!x || x->in_force || x->unknown || !x->put || !bwl_held_is_full(c, i - 1))
+		return account(c->ids, state, slice_ns);
+	if (x->v.slice_ns)
+		return max(total(c->ids, state), windowed(c->ids, state, slice_ns, &x->own));
+	return max(x->own, windowed(c->ids, state, slice_ns, NULL));
 }
 
 /* Does it take over an account? A note says only what was spent at some of its prefixes. */
@@ -124,7 +143,7 @@ int bwl_carryover_add(struct bwl_carryover *c, const struct bwl_volume *v,
 			!account(c->ids, v->state, v->slice_ns);
 	c->pending = c->nfrom;
 	c->unknown += item->unknown;
-	return 0;
+	return bwl_carryover_note(c, c->nitems - 1, e);
 }
 
 static uint64_t taken_over(const struct bwl_carryover *c, const struct bwl_carryover_item *x)
@@ -133,8 +152,9 @@ static uint64_t taken_over(const struct bwl_carryover *c, const struct bwl_carry
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < x->nfrom; i++, from++)
-		sum = max(sum, max(from->owed,
-				   from->state ? account(c->ids, from->state, x->v.slice_ns) : 0));
+		sum = max(sum,
+			  max(from->owed,
+			      from->state ? account_before(c, from->state, x->v.slice_ns) : 0));
 	return sum;
 }
 
@@ -167,7 +187,7 @@ static void note_accounts(struct bwl_carryover *c, uint64_t now_ns)
 			x->own = bwl_past_sum(&c->ids->p->window[x->v.window].past, now_ns);
 		if (x->in_force)
 			continue;
-		x->own = x->v.slice_ns ? windowed(c->ids, x->v.state, x->v.slice_ns)
+		x->own = x->v.slice_ns ? windowed(c->ids, x->v.state, x->v.slice_ns, NULL)
 				       : total(c->ids, x->v.state);
 		x->put = max(x->v.spendable_bytes, account(c->ids, x->v.state, x->v.slice_ns));
 		x->put = max(x->put, taken_over(c, x));
@@ -294,6 +314,7 @@ void bwl_carryover_settle(struct bwl_carryover *c)
 		uint64_t to = max(x->own, taken_over(c, x));
 
 		take_pasts(c, x);
+		c->item_of[x->v.state] = 0; /* from here on packets may count on it */
 		if (!bwl_held_take(c, i) || x->unknown)
 			continue;
 		if (x->in_force) {
@@ -304,7 +325,7 @@ void bwl_carryover_settle(struct bwl_carryover *c)
 			to = max(to, total(c->ids, x->v.state));
 			release_window(&p->window[x->v.window], x, to);
 		} else {
-			to = max(to, windowed(c->ids, x->v.state, 0));
+			to = max(to, windowed(c->ids, x->v.state, 0, NULL));
 			__atomic_compare_exchange_n(&p->state[x->v.state].used_bytes, &x->put, to,
 						    false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 		}

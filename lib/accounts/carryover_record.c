@@ -22,6 +22,16 @@ static void set_count(struct bwl_pins *p, uint64_t n)
 	__atomic_store_n(&p->held[0].own, n, __ATOMIC_SEQ_CST);
 }
 
+int bwl_carryover_note(struct bwl_carryover *c, uint32_t i, struct bwl_err *e)
+{
+	if (!c->item_of)
+		c->item_of = calloc(c->ids->nstates, sizeof(*c->item_of));
+	if (!c->item_of)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	c->item_of[c->item[i].v.state] = i + 1;
+	return 0;
+}
+
 void bwl_held_begin(struct bwl_carryover *c)
 {
 	struct bwl_pins *p = c->ids->p;
@@ -67,10 +77,17 @@ void bwl_held_full(struct bwl_carryover *c, uint32_t i)
 		set_kind(entry(c, i), BWL_HELD_FULL);
 }
 
+bool bwl_held_is_full(const struct bwl_carryover *c, uint32_t i)
+{
+	const struct bwl_held *h = entry(c, i);
+
+	return !h || h->kind == BWL_HELD_FULL;
+}
+
 bool bwl_held_take(struct bwl_carryover *c, uint32_t i)
 {
 	struct bwl_held *h = entry(c, i);
-	bool full = !h || h->kind == BWL_HELD_FULL;
+	bool full = bwl_held_is_full(c, i);
 
 	if (h)
 		set_kind(h, BWL_HELD_DONE);
@@ -135,6 +152,8 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e
 			.in_force = h->in_force,
 			.longer = h->longer,
 		};
+		if (bwl_carryover_note(c, c->nitems - 1, e))
+			return -ENOMEM;
 	}
 	c->nfrom = c->pending;
 	c->held = 1;

@@ -43,6 +43,8 @@ void ref_trial(uint64_t at_ns);
 uint64_t ref_trial_ns(void);
 /* A frame passed: NULL, or the promise that it breaks. */
 const char *ref_passed(unsigned dest, uint64_t now_ns);
+/* What has passed to all destinations: no volume can have spent more. */
+unsigned ref_bytes(void);
 
 /* --- sequence.c */
 /* Random steps; a broken promise ends it, with a text that repeats it. */
@@ -76,6 +78,11 @@ unsigned level_send(unsigned dest, bool six);
  */
 bool level_kill(int (*fn)(struct bwl_pins *, void *), void *arg, unsigned clocks, unsigned blocks,
 		int *ret_r);
+/*
+ * Runs it on a copy of maps, clock and reference, which is thrown away. A level that has no copy of
+ * its maps does nothing.
+ */
+void level_aside(void (*fn)(void));
 /* Ends the test with this text. */
 _Noreturn void level_fail(const char *text);
 

@@ -2,7 +2,7 @@
 /*
  * The model's sequences on maps in plain memory: the publishing code, and the programs compiled for
  * this process. MODEL_SEED=N: one sequence; MODEL_ROUNDS=N: so many, from
- * MODEL_FIRST=N on; MODEL_TELL=1: what is done.
+ * MODEL_FIRST=N on; MODEL_TELL=1: what is done; MODEL_LIVE=1: live.c looks aside in each.
  * With two arguments, the first and the last seed: prints the digest of each.
  */
 #include <inttypes.h>
@@ -14,6 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "model.h"
 #include "plain.h"
 #include "plain_tray.h"
@@ -126,8 +129,37 @@ bool level_kill(int (*fn)(struct bwl_pins *, void *), void *arg, unsigned clocks
 	return killed;
 }
 
+static struct aside {
+	char text[400];
+} * aside; /* shared with the process of whoever looks aside */
+static bool is_aside;
+
+void level_aside(void (*fn)(void))
+{
+	int status = 0;
+	pid_t child;
+
+	if (getenv("BWL_TRACE")) /* which is one process's */
+		return;
+	aside->text[0] = '\0';
+	child = fork();
+	if (!child) {
+		is_aside = true;
+		fn();
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		level_fail("no process to look aside");
+	if (status)
+		level_fail(aside->text[0] ? aside->text : "who looked aside ended");
+}
+
 void level_fail(const char *text)
 {
+	if (is_aside) {
+		snprintf(aside->text, sizeof(aside->text), "%s", text);
+		_exit(1);
+	}
 	fail_msg("%s", text);
 	abort();
 }
@@ -140,6 +172,10 @@ void tray_fail(const char *text)
 static void load(void)
 {
 	tray_load();
+	aside = mmap(NULL, sizeof(*aside), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	if (aside == MAP_FAILED)
+		exit(1);
 	wire = (struct wire *)tray_memory(2 * MODEL_DESTS * sizeof(*wire));
 	for (unsigned d = 0; d < MODEL_DESTS; d++) {
 		build(d, false, &wire[2 * d]);

@@ -175,3 +175,12 @@ const char *ref_passed(unsigned dest, uint64_t now)
 	}
 	return NULL;
 }
+
+unsigned ref_bytes(void)
+{
+	unsigned n = 0;
+
+	for (unsigned d = 0; d < MODEL_DESTS; d++)
+		n += dests[d].n * MODEL_FRAME;
+	return n;
+}

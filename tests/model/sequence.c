@@ -15,70 +15,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <bwl/tables.h>
-#include "model.h"
+#include "sequence.h"
 
-#define NDESTS MODEL_DESTS
-#define NNAMES 6
 #define STEPS 14
 
-static const char *const name[NNAMES] = { "a", "b", "c", "d", "e", "f" };
-/* Peers cover destinations: one, a pair, or all. */
-static const struct {
-	const char *v4, *v6;
-	unsigned first, last;
-} places[] = {
-	{ "10.1.0.2", "'fd00:1::2'", 0, 0 },        { "10.1.0.3", "'fd00:1::3'", 1, 1 },
-	{ "10.1.0.4", "'fd00:1::4'", 2, 2 },        { "10.1.0.5", "'fd00:1::5'", 3, 3 },
-	{ "10.1.0.2/31", "'fd00:1::2/127'", 0, 1 }, { "10.1.0.4/31", "'fd00:1::4/127'", 2, 3 },
-	{ "10.1.0.0/29", "'fd00:1::/125'", 0, 3 },
-};
-#define NPLACES (sizeof(places) / sizeof(places[0]))
-static const struct {
-	const char *text;
-	uint64_t ns;
-} window[] = {
-	{ "", 0 },
-	{ " per 11s", 11 * MODEL_SECOND },
-	{ " per 1h", 3600 * MODEL_SECOND },
-	{ " per 1d", 86400 * MODEL_SECOND },
-};
-
-struct policy {
-	bool any;
-	int name[NDESTS];      /* -1: nobody has it */
-	int of_place[NPLACES]; /* -1: not in it */
-	unsigned window;
-	bool zone;
-	int zone_name;
-};
-
-static struct model {
-	/* before: what a trial returns to; lost: what it would have, but for a killed way back */
-	struct policy now, before, lost;
-	int last[NDESTS];    /* who had it, while nobody has */
-	unsigned windows[2]; /* that policies of this sequence have */
-	bool zones;          /* in this sequence a zone has the limit, not each grant */
-	uint64_t seed, state, digest;
-	bool six, rebooted;
-	char told[12000]; /* what was done, for whoever reads a failure */
-} * m;
-
-static uint64_t rnd(void)
-{
-	uint64_t z = (m->state += 0x9e3779b97f4a7c15ULL);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
-
-static unsigned below(unsigned n)
-{
-	return (unsigned)(rnd() % n);
-}
-
-static void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void tell(const char *fmt, ...)
+void tell(const char *fmt, ...)
 {
 	size_t n = strlen(m->told);
 	va_list args;
@@ -88,8 +29,7 @@ static void tell(const char *fmt, ...)
 	va_end(args);
 }
 
-static void broken(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-static void broken(const char *fmt, ...)
+void broken(const char *fmt, ...)
 {
 	char text[300], all[360];
 	va_list args;
@@ -142,143 +82,11 @@ static unsigned flood(void)
 
 void model_on_grace(void)
 {
+	if (m->aside)
+		return;
 	flood();
 	level_advance(1 + below(3) * 4000000);
 	flood();
-}
-
-/* Who has which destination: the narrowest place decides. */
-static void name_dests(struct policy *p)
-{
-	unsigned i, d;
-
-	for (d = 0; d < NDESTS; d++)
-		p->name[d] = -1;
-	for (i = NPLACES; i-- > 0;)
-		for (d = places[i].first; p->of_place[i] >= 0 && d <= places[i].last; d++)
-			p->name[d] = p->of_place[i];
-}
-
-static void make(struct policy *p)
-{
-	bool used[NNAMES] = { false };
-	unsigned i, n = 0;
-
-	*p = (struct policy){ .any = true,
-			      .window = m->windows[below(2)],
-			      .zone = m->zones,
-			      .zone_name = (int)below(3) };
-	for (i = 0; i < NPLACES; i++) {
-		unsigned k = below(NNAMES);
-
-		p->of_place[i] = -1;
-		if (below(3) || used[k])
-			continue;
-		used[k] = true;
-		p->of_place[i] = (int)k;
-		n++;
-	}
-	if (!n)
-		make(p);
-	name_dests(p);
-}
-
-/* Often little changes: the window, the zone's name, or one peer's name. */
-static void change(const struct policy *from, struct policy *ret)
-{
-	unsigned i, at = below(NPLACES);
-	int to = (int)below(NNAMES);
-
-	if (!from->any || !below(2)) {
-		make(ret);
-		return;
-	}
-	*ret = *from;
-	if (below(2))
-		ret->window = m->windows[below(2)];
-	if (below(2))
-		ret->zone_name = (int)below(3);
-	for (i = 0; i < NPLACES && ret->of_place[i] != to; i++)
-		;
-	if (i == NPLACES && ret->of_place[at] >= 0)
-		ret->of_place[at] = to;
-	name_dests(ret);
-}
-
-static bool has(const struct policy *p, int k)
-{
-	for (unsigned i = 0; p->any && i < NPLACES; i++)
-		if (p->of_place[i] == k)
-			return true;
-	return false;
-}
-
-static bool has_dest(const struct policy *p, int k, unsigned d)
-{
-	return p->any && p->name[d] == k;
-}
-
-/* Is the name, or one that is it renamed (it has exactly a prefix of that one), in both? */
-static bool goes_on(const struct policy *from, const struct policy *to, int k)
-{
-	for (unsigned i = 0; i < NPLACES; i++)
-		if (to->of_place[i] == k && from->of_place[i] >= 0 && !has(to, from->of_place[i]))
-			return true;
-	return has(from, k);
-}
-
-/*
- * A destination that goes to a grant that was there before, and has not been used up, gets what
- * that one still may: two grants are merged, and neither passes more than its own. Not asked here.
- */
-static bool merges(const struct policy *from, const struct policy *to)
-{
-	for (unsigned d = 0; from->any && d < NDESTS; d++) {
-		int x = from->name[d], y = to->name[d];
-
-		if (x != y && y >= 0 && x >= 0 && goes_on(from, to, y))
-			return true;
-	}
-	return false;
-}
-
-static const char *text_of(const struct policy *p)
-{
-	static char text[4000];
-	const char *w = window[p->window].text;
-	size_t n;
-
-	n = (size_t)snprintf(text, sizeof(text),
-			     "version: 1\nnode: model\nuplinks: [p0]\nhost_ports:\n"
-			     "  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"
-			     "heartbeat: none\n");
-	if (p->zone)
-		n += (size_t)snprintf(
-			text + n, sizeof(text) - n,
-			"zones: { z%d: { rate: 10mbit, burst: 30000b, volume: 60000b%s } }\n",
-			p->zone_name, w);
-	n += (size_t)snprintf(text + n, sizeof(text) - n, "peers:\n");
-	for (unsigned i = 0; i < NPLACES; i++) {
-		if (p->of_place[i] < 0)
-			continue;
-		n += (size_t)snprintf(text + n, sizeof(text) - n,
-				      "  - { name: %s, addresses: [%s, %s], path: clear,"
-				      " via: 192.0.2.1, via6: 'fe80::1', ",
-				      name[p->of_place[i]], places[i].v4, places[i].v6);
-		n += p->zone ? (size_t)snprintf(text + n, sizeof(text) - n,
-						"zone: z%d, grant: { rate: 1tbit, burst: 1mb } }\n",
-						p->zone_name)
-			     : (size_t)snprintf(text + n, sizeof(text) - n,
-						"grant: { rate: 10mbit, burst: 30000b,"
-						" volume: 60000b%s } }\n",
-						w);
-	}
-	return text;
-}
-
-static bool has_any(const struct policy *p, unsigned d)
-{
-	return p->any && p->name[d] >= 0;
 }
 
 /*
@@ -305,18 +113,7 @@ static void window_is(const struct policy *p)
 		ref_window((int)d, has_any(p, d) ? window[p->window].ns : 0);
 }
 
-static struct bwl_policy *parsed(const struct policy *p)
-{
-	const char *text = text_of(p);
-	struct bwl_policy *pol = NULL;
-	struct bwl_err e = { 0 };
-
-	if (bwl_policy_parse("model", text, strlen(text), level_now(), 1700000000, &pol, &e))
-		broken("line %u: %s", e.line, e.text);
-	return pol;
-}
-
-static int publish(const struct policy *p, const struct bwl_publish_opts *o, struct bwl_err *e)
+int publish(const struct policy *p, const struct bwl_publish_opts *o, struct bwl_err *e)
 {
 	struct bwl_policy *pol = parsed(p);
 	int r = bwl_publish(level_pins(), pol, o, NULL, e);
@@ -347,6 +144,7 @@ static void expect_policy(const struct policy *p)
 {
 	shorter_counts(p);
 	forget_merged(p);
+	live_policy(p);
 	for (unsigned d = 0; d < NDESTS; d++)
 		if (p->name[d] >= 0)
 			ref_has_window((int)d, window[p->window].ns);
@@ -401,6 +199,7 @@ static void apply_one(bool trial)
 	if (ref_trial_ns()) { /* before its end and after it */
 		if (publish(&next, &o, &e) != -EBUSY)
 			broken("a trial did not refuse another policy");
+		live_after("a policy was refused");
 		return;
 	}
 	put_in_force(&next, &o);
@@ -416,11 +215,13 @@ static void return_one(void)
 	tell("ROLLBACK\n");
 	shorter_counts(&before);
 	forget_merged(&before);
+	live_policy(&before);
 	ref_trial(0);
 	if (bwl_rollback(level_pins(), &e))
 		broken("%s", e.text);
 	m->now = before;
 	window_is(&before);
+	live_after("a trial's way back");
 }
 
 static void confirm_one(void)
@@ -440,6 +241,7 @@ static void confirm_one(void)
 
 static void is_revoked(int k)
 {
+	live_revoked(k);
 	for (unsigned d = 0; d < NDESTS; d++)
 		if (has_dest(&m->now, k, d) ||
 		    (ref_trial_ns() && (has_dest(&m->before, k, d) || has_dest(&m->lost, k, d))))
@@ -452,6 +254,7 @@ static void revoke_one(void)
 	int k = (int)below(NNAMES);
 
 	tell("REVOKE %s\n", name[k]);
+	live_revoked(k);
 	if (bwl_revoke(level_pins(), name[k], &e)) {
 		if (e.code != ENOENT || has(&m->now, k) || (ref_trial_ns() && has(&m->before, k)))
 			broken("revoke %s: %s", name[k], e.text);
@@ -468,6 +271,7 @@ static void tamper_one(void)
 
 	if (below(3)) {
 		tell("TAMPER %s\n", name[k]);
+		live_revoked(k);
 		bwl_revoke_at_once(level_pins(), name[k]);
 		flood();
 		if (!bwl_revoke(level_pins(), name[k], &e))
@@ -495,6 +299,8 @@ static void grant_one(void)
 	r = bwl_peer_change(level_pins(), name[k], &c, &e);
 	if (r != (ref_trial_ns() ? -EBUSY : has(&m->now, k) ? 0 : -ENOENT))
 		broken("grant %s: %d: %s", name[k], r, e.text);
+	if (!r)
+		live_granted(k);
 }
 
 struct killed {
@@ -548,6 +354,7 @@ static void kill_one(void)
 	}
 	flood();
 	window_is(&m->now);
+	live_after("a writer was killed");
 	if (below(2) && bwl_settle_held(level_pins()->dir, &e))
 		broken("%s", e.text);
 }
@@ -562,6 +369,7 @@ static void upgrade(void)
 		broken("something passes during an upgrade");
 	level_upgrade();
 	ctl->stop = 0;
+	live_after("an upgrade");
 }
 
 static void some_time(void)
@@ -601,6 +409,7 @@ static void reboot(void)
 	m->now = m->before = m->lost = (struct policy){ 0 };
 	ref_trial(0);
 	ref_open(-1); /* of what the policy does not name the journal speaks, which is not here */
+	live_begin();
 	if (!p.any)
 		return;
 	level_pins()->ctl->stop = 1;
@@ -615,6 +424,7 @@ static void reboot(void)
 		is_revoked(p.name[d]);
 	}
 	level_pins()->ctl->stop = 0;
+	live_after("a reboot");
 }
 
 /* What is revoked on trial, and how that ends. */
@@ -691,15 +501,19 @@ static void all_is_open_again(void)
 	put_in_force(&p, &o);
 	ref_open(-1); /* from here on: what it opens passes at once */
 	for (i = 0; i < NPLACES; i++)
-		if (p.of_place[i] >= 0 &&
-		    bwl_peer_change(level_pins(), name[p.of_place[i]], &c, &e))
+		if (p.of_place[i] < 0)
+			continue;
+		else if (bwl_peer_change(level_pins(), name[p.of_place[i]], &c, &e))
 			broken("%s", e.text);
+		else
+			live_granted(p.of_place[i]);
 	/* The first packet after a change of a window's length begins its slices: once more. */
 	level_advance(3 * 86400 * MODEL_SECOND);
 	flood();
 	level_advance(3 * 86400 * MODEL_SECOND);
 	if (!flood())
 		broken("nothing passes at the end");
+	live_at_end();
 }
 
 void model_sequence(uint64_t n)
@@ -719,6 +533,7 @@ void model_sequence(uint64_t n)
 	for (i = 0; i < NDESTS; i++)
 		m->last[i] = -1;
 	ref_begin();
+	live_begin();
 	level_open(false);
 	for (i = 0; i < STEPS; i++)
 		step();

@@ -427,6 +427,12 @@ static void an_old_copy_in_the_same_maps_is_found_out(void **state)
 	agent_comes(LEDGER_FOUND);
 	assert_int_equal(releases_run(releases, ledger, &ns, &e), -EUCLEAN);
 	assert_non_null(strstr(e.text, "old copy"));
+	/* Set aside, it is begun anew from the maps, and the rest of the volume passes. */
+	agent_dies();
+	assert_int_equal(ledger_set_aside(dir, NULL), 0);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	assert_in_range(pass(TO(1), ~0ULL, true), 9 * MB - 2 * LEN, 9 * MB);
 }
 
 /* Until the volume itself refuses: a refusal of the ledger is for the agent to look, not the end.

@@ -43,6 +43,7 @@ struct bwl_carryover {
 	struct bwl_carryover_item *item;
 	struct bwl_carryover_from *from;
 	uint32_t nitems, nfrom, pending; /* from[pending ...]: for the next item */
+	uint32_t *item_of;               /* by state: 1 + its item; 0: none */
 	uint32_t *volume, nvolumes;      /* states with a volume in the new policy */
 	uint32_t held;                   /* first entry in bwl_held_v1; 0: not recorded */
 	uint32_t unknown;                /* number of items that start spent */

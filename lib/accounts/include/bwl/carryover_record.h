@@ -8,10 +8,14 @@
 
 #include <bwl/carryover.h>
 
+/* Notes an item of c by its state. */
+int bwl_carryover_note(struct bwl_carryover *c, uint32_t i, struct bwl_err *e);
 /* Records all items, before the first account is held. */
 void bwl_held_begin(struct bwl_carryover *c);
 /* Item i is held. */
 void bwl_held_full(struct bwl_carryover *c, uint32_t i);
+/* Is it still? */
+bool bwl_held_is_full(const struct bwl_carryover *c, uint32_t i);
 /*
  * Takes item i off the record, before it is settled. false: it was not held, or is already settled.
  */
