@@ -131,6 +131,10 @@ static void what_cannot_be_written_is_said_and_leaves_the_old_one(void **state)
 	}
 	/* It has the name, and might lose it: the caller must not rely on it. */
 	assert_int_equal(replace("the new one", &e), -ENOSPC);
+	/* With room again it is written as ever. */
+	fail_at = SIZE_MAX;
+	assert_int_equal(replace("the next one", &e), 0);
+	assert_true(is_whole("the next one"));
 }
 
 static void what_was_not_synced_does_not_fill_up_the_disk(void **state)

@@ -261,6 +261,9 @@ static void a_size_is_on_disk_and_the_old_one_stands_until_it_is(void **state)
 	wait(&status);
 	assert_int_equal(WEXITSTATUS(status), 9);
 	shell("test $(cat %s/size) = 2mb", dir);
+	/* Who comes next changes it as ever. */
+	assert_int_equal(bwl_audit_put_size(dir, "3mb", &e), 0);
+	shell("test $(cat %s/size) = 3mb", dir);
 }
 
 int main(void)
