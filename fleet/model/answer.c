@@ -251,6 +251,7 @@ static void add_peers(const struct model_asked *a, struct total *all, const stru
 		x->dropped_bps += heard ? p->dropped_bps : 0;
 		x->rate_bps += p->rate_bps;
 		x->limited &= p->limited;
+		x->unenforced |= p->unenforced;
 		x->worst = p->state > x->worst ? p->state : x->worst;
 	}
 }
@@ -282,6 +283,7 @@ json_t *model_top(const struct model_asked *a)
 		json_object_set_new(p, "peer",
 				    json_string(model_name_text(&a->set->names, x[i].name)));
 		json_object_set_new(p, "state", json_string(model_states[x[i].worst]));
+		json_object_set_new(p, "enforced", json_boolean(!x[i].unenforced));
 		json_object_set_new(p, "passed_bits_per_second", json_real(x[i].passed_bps));
 		json_object_set_new(p, "rate_bits_per_second",
 				    x[i].limited ? bwl_json_u64((uint64_t)x[i].rate_bps)

@@ -56,7 +56,7 @@ extern const char *const model_states[], *const model_ledgers[], *const model_sw
 struct model_peer {
 	model_name name;
 	uint8_t state;
-	bool limited; /* rate says by how much */
+	bool limited, unenforced; /* limited: rate says by how much; unenforced: mode monitor */
 	float passed_bps, dropped_bps;
 	double rate_bps;
 };

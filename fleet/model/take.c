@@ -93,6 +93,7 @@ int model_take_top(struct model_set *s, struct model_tray *t, const json_t *o, i
 			.dropped_bps = (float)number(v, "dropped_bits_per_second"),
 			.limited = json_is_number(json_object_get(v, "rate_bits_per_second")),
 			.rate_bps = number(v, "rate_bits_per_second"),
+			.unenforced = json_is_false(json_object_get(v, "enforced")),
 		};
 	}
 	return 0;
