@@ -243,6 +243,8 @@ check "before up nothing passes a port that something else raises" lab_silent
 refute "and stop --off is not what opens it" in_dpu "$CTL" stop --off
 check "status says so" eval 'works status --json && in_json ".switch == \"closed\""'
 check "up opens it" works up --management mgmt0
+# The uplink was down, and lost it: the router would say that replies cannot return, later, with what the host had sent.
+ip_in dpu addr replace 2001:db8::1/64 dev p0 nodad
 check "and traffic passes" lab_wait_for 20 lab_both
 live "a port that something else raised is opened by up"
 works detach

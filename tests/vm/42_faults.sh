@@ -134,6 +134,7 @@ rm -rf "$LAB_PINS/tray2"
 gone() { [[ ! -e /sys/class/net/s2 ]] && ! ip_in switch link show s2 >/dev/null 2>&1; }
 lab_wait_for 20 gone
 tray_up 2
+leak_watch 2 # while its control can pass
 ip_in switch link set s2 down # bwlimit.service starts before the network
 mesh_tray_up 2 "grant: { rate: 1kbit }"
 tray_apply 2 < <(grants 2)
