@@ -217,7 +217,6 @@ static void a_policy_that_is_refused_leaves_no_note(void **state)
 
 static void on_trial_and_back_it_is_owed_once(void **state)
 {
-	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
 	struct bwl_err e = { 0 };
 
 	(void)state;
@@ -225,8 +224,9 @@ static void on_trial_and_back_it_is_owed_once(void **state)
 	apply(HEAD "peers:\n" PEER("one", HOME ", " THERE) GRANT);
 	rig_advance(RIG_SECOND);
 	send(TO("10.1.0.1"), 60);
-	assert_int_equal(
-		rig_try_policy(rig, HEAD "peers:\n" PEER("one", HOME) GRANT, &trial, NULL, &e), 0);
+	assert_int_equal(rig_try_policy(rig, HEAD "peers:\n" PEER("one", HOME) GRANT, &short_trial,
+					NULL, &e),
+			 0);
 	assert_int_equal(bwl_rollback(rig->pins, &e), 0);
 	rig_advance(RIG_SECOND);
 	send(TO("10.1.0.1"), 20);
@@ -235,7 +235,7 @@ static void on_trial_and_back_it_is_owed_once(void **state)
 	assert_int_equal(rig_try_policy(rig,
 					HEAD "peers:\n" PEER("one", HOME) GRANT PEER("two", THERE)
 						GRANT,
-					&trial, NULL, &e),
+					&short_trial, NULL, &e),
 			 0);
 	rig_advance(RIG_SECOND);
 	send(TO6("fd00:1::1"), 15);
@@ -298,13 +298,12 @@ static void a_new_zone_owes_what_its_prefixes_zones_had_spent(void **state)
 
 static void a_first_policy_on_trial_leaves_what_its_zones_had_spent(void **state)
 {
-	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
 	struct bwl_err e = { 0 };
 
 	(void)state;
 	rig->pins->ctl->fresh_volume = 1;
-	assert_int_equal(rig_try_policy(rig, ZONES("old") PEER("one", THERE) IN("old"), &trial,
-					NULL, &e),
+	assert_int_equal(rig_try_policy(rig, ZONES("old") PEER("one", THERE) IN("old"),
+					&short_trial, NULL, &e),
 			 0);
 	rig_advance(RIG_SECOND);
 	send(TO("10.1.0.1"), 60);
@@ -343,7 +342,6 @@ static void fill(unsigned n)
 
 static void a_full_table_refuses_nothing_and_loses_nothing(void **state)
 {
-	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
 	struct bwl_err e = { 0 };
 
 	(void)state;
@@ -351,7 +349,7 @@ static void a_full_table_refuses_nothing_and_loses_nothing(void **state)
 	rig_advance(RIG_SECOND);
 	send(TO("10.5.0.1"), 10);
 	assert_int_equal(rig_try_policy(rig, HEAD "peers:\n" PEER("one", HOME ", " THERE) HOUR,
-					&trial, NULL, &e),
+					&short_trial, NULL, &e),
 			 0);
 	rig_advance(RIG_SECOND);
 	fill(16);
@@ -379,7 +377,6 @@ static void a_full_table_refuses_nothing_and_loses_nothing(void **state)
 /* bwl_retired_v1 is full: what who leaves has spent is noted. */
 static void a_way_back_needs_no_room_for_the_prefixes_of_who_leaves(void **state)
 {
-	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
 	struct bwl_err e = { 0 };
 	char gone[400] = "10.100.0.0";
 	size_t at = strlen(gone);
@@ -395,11 +392,11 @@ static void a_way_back_needs_no_room_for_the_prefixes_of_who_leaves(void **state
 		assert_int_equal(rig_try_policy(rig,
 						HEAD "peers:\n" PEER("one", HOME)
 							GRANT PEER("tried", THERE) GRANT,
-						&trial, NULL, &e),
+						&short_trial, NULL, &e),
 				 0);
 		rig_advance(RIG_SECOND);
 		send(TO("10.1.0.1"), 30);
-		rig_advance(trial.confirm_ns);
+		rig_advance(short_trial.confirm_ns);
 		if (!i) {
 			assert_int_equal(bwl_rollback(rig->pins, &e), 0);
 		} else {
@@ -433,7 +430,6 @@ static void hear(void *arg, const char *text)
 /* "gone" has left, and takes all places; "tried" is on trial, and has none. */
 static void fill_and_try(void)
 {
-	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
 	struct bwl_err e = { 0 };
 	char gone[400] = "10.100.0.0";
 	size_t at = strlen(gone);
@@ -450,7 +446,7 @@ static void fill_and_try(void)
 	assert_int_equal(rig_try_policy(rig,
 					HEAD "peers:\n" PEER("one", HOME) GRANT PEER("tried", THERE)
 						GRANT,
-					&trial, NULL, &e),
+					&short_trial, NULL, &e),
 			 0);
 	rig_advance(11 * RIG_SECOND);
 }

@@ -233,7 +233,6 @@ static void no_policy_ends_a_clamp(void **s)
 		PEER_OF("heartbeat: 1h\n", "rate: 1gbit, mode: monitor"),
 		PEER_OF("heartbeat: 1h\nledger: required\n", "rate: 1gbit, volume: 1gb"),
 	};
-	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
 
 	(void)s;
 	apply(POLICY("60s", ""));
@@ -251,7 +250,7 @@ static void no_policy_ends_a_clamp(void **s)
 						    "bwlimit-ctl heartbeat --lift");
 		rig_advance(RIG_SECOND);
 		assert_string_equal(host(FRAME), "silent");
-		assert_int_equal(rig_try_policy(rig, policy[i], &trial, NULL, &e), none);
+		assert_int_equal(rig_try_policy(rig, policy[i], &short_trial, NULL, &e), none);
 		rig_advance(RIG_SECOND);
 		assert_string_equal(host(FRAME), "silent");
 		if (!none)

@@ -13,25 +13,7 @@
 #define TO(addr) "eth ip4 src=10.0.7.2 dst=" addr " udp"
 #define TO6(addr) "eth ip6 src=fd00:7::2 dst=" addr " udp"
 
-static const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
-
 static const char elsewhere[] = HEAD PEER("far", "10.9.0.9", "");
-
-static void try(const char *yaml)
-{
-	struct bwl_err e = { 0 };
-
-	if (rig_try_policy(rig, yaml, &trial, NULL, &e))
-		fail_msg("line %u: %s", e.line, e.text);
-}
-
-static void way_back(void)
-{
-	struct bwl_err e = { 0 };
-
-	if (bwl_rollback(rig->pins, &e))
-		fail_msg("%s", e.text);
-}
 
 #define SMALL ", volume: 6400b"
 #define HOURLY ", volume: 6400b per 1h"
@@ -66,7 +48,7 @@ static void who_comes_back_with_who_is_around_him_has_spent_nothing(void **state
 		rig_advance(RIG_SECOND);
 		assert_string_equal(host(TO("10.1.0.2")), "pass"); /* of wide: 64 bytes */
 		if (i % 2) {
-			try(elsewhere);
+			on_trial(elsewhere);
 			way_back();
 		} else {
 			rig_policy(rig, elsewhere);

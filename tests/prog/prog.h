@@ -106,6 +106,28 @@ static inline void apply(const char *fmt, ...)
 	free(text);
 }
 
+/* A policy on trial, for 10 s of the test clock. */
+static const struct bwl_publish_opts short_trial __attribute__((unused)) = {
+	.confirm_ns = 10 * RIG_SECOND,
+};
+
+static inline void on_trial(const char *yaml)
+{
+	struct bwl_err e = { 0 };
+
+	if (rig_try_policy(rig, yaml, &short_trial, NULL, &e))
+		fail_msg("line %u: %s", e.line, e.text);
+}
+
+/* To the policy before the trial. */
+static inline void way_back(void)
+{
+	struct bwl_err e = { 0 };
+
+	if (bwl_rollback(rig->pins, &e))
+		fail_msg("%s", e.text);
+}
+
 /* Of a peer that must exist. */
 static inline uint32_t id_of(const char *name)
 {

@@ -122,7 +122,6 @@ static void maps_of_layout_2_are_only_told_apart(void **state)
 /* Takes over the maps with a policy on trial, after this time. */
 static struct bwl_pins *taken_over_with_a_trial(bool first, uint64_t after_ns, bool old)
 {
-	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
 	struct bwl_err e = { 0 };
 	struct bwl_relayout x;
 	struct bwlimit_test *s;
@@ -132,7 +131,7 @@ static struct bwl_pins *taken_over_with_a_trial(bool first, uint64_t after_ns, b
 	rig_setup(NULL);
 	if (!first)
 		begin();
-	assert_int_equal(rig_try_policy(rig, ON_TRIAL, &trial, NULL, &e), 0);
+	assert_int_equal(rig_try_policy(rig, ON_TRIAL, &short_trial, NULL, &e), 0);
 	if (old)
 		become_layout_1();
 	look(&x);

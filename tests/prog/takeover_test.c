@@ -204,9 +204,9 @@ static void what_grant_has_lifted_does_not_come_back(void **state)
 	const char *opens[] = { "lifted" },
 		   *lifted = HEAD
 		   "peers:\n" PEER("lifted", "10.1.0.1") "grant: { rate: 1gbit } }\n";
-	const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND }, glass = {
-		.confirm_ns = 10 * RIG_SECOND, .opens = opens, .nopens = 1
-	};
+	const struct bwl_publish_opts glass = { .confirm_ns = 10 * RIG_SECOND,
+						.opens = opens,
+						.nopens = 1 };
 	struct bwl_err e = { 0 };
 	unsigned i;
 
@@ -224,7 +224,7 @@ static void what_grant_has_lifted_does_not_come_back(void **state)
 			assert_string_equal(host(TO("10.1.0.1")), "pass");
 		}
 		if (i == 1) {
-			assert_int_equal(rig_try_policy(rig, AWAY, &trial, NULL, &e), 0);
+			assert_int_equal(rig_try_policy(rig, AWAY, &short_trial, NULL, &e), 0);
 			assert_int_equal(bwl_confirm(rig->pins, &e), 0);
 		} else {
 			rig_policy(

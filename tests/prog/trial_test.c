@@ -20,24 +20,6 @@
 #define TO4(addr) "eth ip4 src=10.0.7.2 dst=" addr " udp"
 #define TO6(addr) "eth ip6 src=fd00:7::2 dst=" addr " udp"
 
-static const struct bwl_publish_opts trial = { .confirm_ns = 10 * RIG_SECOND };
-
-static void try(const char *yaml)
-{
-	struct bwl_err e = { 0 };
-
-	if (rig_try_policy(rig, yaml, &trial, NULL, &e))
-		fail_msg("line %u: %s", e.line, e.text);
-}
-
-static void way_back(void)
-{
-	struct bwl_err e = { 0 };
-
-	if (bwl_rollback(rig->pins, &e))
-		fail_msg("%s", e.text);
-}
-
 static void close_name(const char *name)
 {
 	struct bwl_err e = { 0 };
@@ -55,20 +37,20 @@ static void its_grants_end_at_the_nanosecond_and_the_policy_before_returns(void 
 	(void)state;
 	apply(HEAD "peers:\n" DEST("steady", 1) "grant: { rate: 1gbit } }\n");
 	rig_advance(RIG_SECOND);
-	try(next);
-	at = rig_now() + trial.confirm_ns;
+	on_trial(next);
+	at = rig_now() + short_trial.confirm_ns;
 	rig_set_clock(at - 1);
 	assert_string_equal(host(TO(2) "udp"), "pass");
 	assert_string_equal(host(TO(3) "udp"), "pass");
 	assert_string_equal(host(TO(1) "udp"), "no-peer");
-	assert_int_equal(rig_try_policy(rig, next, &trial, NULL, &e), -EBUSY);
+	assert_int_equal(rig_try_policy(rig, next, &short_trial, NULL, &e), -EBUSY);
 	rig_set_clock(at);
 	/* Nobody has applied the policy before yet: closed, except for floors. */
 	assert_string_equal(host(TO(2) "udp"), "expired");
 	assert_string_equal(host(TO(3) "udp"), "pass-floor");
 	assert_string_equal(host(TO(1) "udp"), "no-peer");
 	assert_int_equal(bwl_confirm(rig->pins, &e), -EBUSY);
-	assert_int_equal(rig_try_policy(rig, next, &trial, NULL, &e), -EBUSY);
+	assert_int_equal(rig_try_policy(rig, next, &short_trial, NULL, &e), -EBUSY);
 	assert_int_equal(rig_try_policy(rig, next, NULL, NULL, &e), -EBUSY); /* nor for good */
 	assert_int_equal(bwl_peer_change(rig->pins, "trial",
 					 &(struct bwl_change){ .set = BWL_SET_AUTHORISE }, &e),
@@ -87,9 +69,9 @@ static void confirmed_in_time_it_stays(void **state)
 
 	(void)state;
 	apply(HEAD "peers:\n" DEST("steady", 1) "grant: { rate: 1gbit } }\n");
-	try(next);
+	on_trial(next);
 	assert_int_equal(bwl_confirm(rig->pins, &e), 0);
-	rig_advance(trial.confirm_ns + 1);
+	rig_advance(short_trial.confirm_ns + 1);
 	assert_string_equal(host(TO(2) "udp"), "pass");
 	assert_int_equal(bwl_confirm(rig->pins, &e), -ENOENT);
 	assert_int_equal(bwl_rollback(rig->pins, &e), -ENOENT);
@@ -108,7 +90,8 @@ static void after_the_first_policy_its_prefixes_are_remembered(void **state)
 		rig_teardown(NULL);
 		rig_setup(NULL);
 		rig->pins->ctl->fresh_volume = 1;
-		try(HEAD "peers:\n" DEST("first", 1) "grant: { rate: 1gbit, volume: 12800b } }\n");
+		on_trial(HEAD
+			 "peers:\n" DEST("first", 1) "grant: { rate: 1gbit, volume: 12800b } }\n");
 		rig_advance(RIG_SECOND);
 		assert_string_equal(host(TO(1) "udp"), "pass");
 		if (i)
@@ -129,10 +112,10 @@ static void before_the_first_policy_there_was_none(void **state)
 	struct bwl_err e = { 0 };
 
 	(void)state;
-	try(HEAD "peers:\n" DEST("first", 1) "grant: { rate: 1gbit } }\n");
+	on_trial(HEAD "peers:\n" DEST("first", 1) "grant: { rate: 1gbit } }\n");
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host(TO(1) "udp"), "pass");
-	rig_advance(trial.confirm_ns);
+	rig_advance(short_trial.confirm_ns);
 	assert_string_equal(host(TO(1) "udp"), "expired");
 	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_TO_NONE);
 	way_back();
@@ -169,7 +152,7 @@ static void a_policy_before_that_is_lost_is_not_said_to_be_back(void **state)
 
 	(void)state;
 	apply("%s", before);
-	try(HEAD "peers:\n" DEST("trial", 2) "grant: { rate: 1gbit } }\n");
+	on_trial(HEAD "peers:\n" DEST("trial", 2) "grant: { rate: 1gbit } }\n");
 	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_TO_POLICY);
 	killed_way_back();
 	rig_advance(RIG_SECOND);
@@ -177,7 +160,7 @@ static void a_policy_before_that_is_lost_is_not_said_to_be_back(void **state)
 	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_IS_LOST);
 	assert_true(bwl_is_before_lost(rig->pins));
 	assert_int_equal(bwl_slot_before(rig->pins), BWL_NO_SLOT);
-	rig_advance(trial.confirm_ns);
+	rig_advance(short_trial.confirm_ns);
 	assert_string_equal(host(TO(2) "udp"), "expired");
 	way_back();
 	assert_string_equal(host(TO(1) "udp"), "no-policy");
@@ -239,9 +222,9 @@ static void over_and_over_it_gives_no_burst(void **state)
 			assert_int_equal(history[0].bytes, 29999 / 64 * 64); /* control */
 			rig_on_grace = flood_meanwhile;
 			for (i = 0; i < 8; i++) {
-				try(places[k].trial);
+				on_trial(places[k].trial);
 				drain_and_note(TO(1) "udp");
-				rig_advance(late ? trial.confirm_ns : i % 3 * 10000000);
+				rig_advance(late ? short_trial.confirm_ns : i % 3 * 10000000);
 				drain_and_note(TO(1) "udp");
 				way_back();
 				drain_and_note(TO(1) "udp");
@@ -272,7 +255,7 @@ static void what_the_trial_lets_through_gives_no_burst_afterwards(void **state)
 		rig_setup(NULL);
 		rig_policy(rig, before[k]);
 		rig_advance(RIG_SECOND);
-		try(HEAD "peers:\n" DEST("b", 1) "grant: { rate: 1tbit, burst: 1mb } }\n");
+		on_trial(HEAD "peers:\n" DEST("b", 1) "grant: { rate: 1tbit, burst: 1mb } }\n");
 		rig_advance(RIG_SECOND);
 		assert_string_equal(host(TO(1) "udp"), "pass");
 		way_back();
@@ -308,12 +291,12 @@ static void nor_does_it_give_a_volume(void **state)
 				rig_policy(rig, before[i]);
 				rig_advance(RIG_SECOND);
 				assert_string_equal(host(TO(1) "udp"), "pass"); /* 64 bytes */
-				try(next[k]);
+				on_trial(next[k]);
 				rig_advance(RIG_SECOND);
 				sum = 1 + (k < 5 ? drain(TO(1) "udp") : 0);
 				assert_true(sum <= 200);
 				if (late)
-					rig_advance(trial.confirm_ns);
+					rig_advance(short_trial.confirm_ns);
 				way_back();
 				rig_advance(RIG_SECOND);
 				sum += drain(TO(1) "udp");
@@ -336,8 +319,8 @@ static void an_unspent_volume_that_the_trial_removed_is_unspent_afterwards(void 
 		rig->pins->ctl->fresh_volume = 1;
 		rig_policy(rig, before[i]);
 		rig->pins->ctl->fresh_volume = 0;
-		try(HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1gbit } }\n");
-		rig_advance(trial.confirm_ns);
+		on_trial(HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1gbit } }\n");
+		rig_advance(short_trial.confirm_ns);
 		way_back();
 		rig_advance(RIG_SECOND);
 		assert_int_equal(drain(TO(1) "udp"), 100);
@@ -370,7 +353,7 @@ static void on_trial_as(unsigned k)
 	rig_setup(NULL);
 	apply(HEAD "peers:\n" ALPHA(ONE) OTHER);
 	rig_advance(RIG_SECOND);
-	try(renamed[k]);
+	on_trial(renamed[k]);
 	both("pass");
 }
 
@@ -385,7 +368,7 @@ static void revoked_by_its_name_on_trial_it_stays_revoked_by_its_name_before(voi
 			close_name("beta");
 			both("revoked");
 			if (late)
-				rig_advance(trial.confirm_ns);
+				rig_advance(short_trial.confirm_ns);
 			way_back();
 			both("revoked");
 			apply(HEAD "peers:\n" ALPHA(ONE) OTHER);
@@ -420,7 +403,7 @@ static void what_was_revoked_before_a_trial_is_confirmed_stays_closed(void **sta
 
 	(void)state;
 	apply(HEAD "peers:\n" ALPHA(ONE) OTHER);
-	try(HEAD "peers:\n" OTHER);
+	on_trial(HEAD "peers:\n" OTHER);
 	close_name("alpha");
 	assert_int_equal(bwl_confirm(rig->pins, &e), 0);
 	apply(HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::1'") OTHER);
@@ -443,7 +426,7 @@ static void what_was_revoked_of_a_policy_that_is_lost_stays_closed(void **state)
 		rig_teardown(state);
 		rig_setup(state);
 		apply(HEAD "peers:\n" ALPHA(ONE) OTHER);
-		try(HEAD "peers:\n" OTHER);
+		on_trial(HEAD "peers:\n" OTHER);
 		if (all)
 			assert_int_equal(bwl_revoke(rig->pins, NULL, NULL), 0);
 		else
@@ -466,12 +449,56 @@ static void what_was_revoked_of_a_policy_that_is_lost_stays_closed(void **state)
 	}
 }
 
+/* Twelve of sixteen places, of which a killed way back keeps eight for peers without an account. */
+static void however_many_prefixes_that_are(void **state)
+{
+	char before[2000], after[4000];
+	int at, i;
+
+	rig_teardown(state);
+	rig = rig_open(&(struct rig_opts){ .host_only = true, .max_peers = 16 });
+	runs = 0;
+	at = snprintf(before, sizeof(before),
+		      HEAD "peers:\n" OTHER
+			   "  - { name: alpha, path: clear, via: 192.0.2.1, via6: 'fe80::1',"
+			   " grant: { rate: 1gbit }, addresses: [10.6.0.0");
+	for (i = 1; i <= 6; i++)
+		at += snprintf(before + at, sizeof(before) - (size_t)at,
+			       ", 10.5.0.%d, 'fd00:5::%d'", i, i);
+	snprintf(before + at, sizeof(before) - (size_t)at, "] }\n");
+	at = snprintf(after, sizeof(after), HEAD "peers:\n" OTHER);
+	for (i = 1; i <= 6; i++)
+		at += snprintf(after + at, sizeof(after) - (size_t)at,
+			       PEER("four-%d", "10.5.0.%d") "grant: { rate: 1gbit } }\n" PEER(
+				       "six-%d", "'fd00:5::%d'") "grant: { rate: 1gbit } }\n",
+			       i, i, i, i);
+	apply("%s", before);
+	on_trial(HEAD "peers:\n" OTHER);
+	close_name("alpha");
+	killed_way_back();
+	way_back();
+	apply("%s", after);
+	rig_advance(RIG_SECOND);
+	for (i = 1; i <= 6; i++) {
+		char to4[64], to6[64];
+
+		snprintf(to4, sizeof(to4), TO4("10.5.0.%d"), i);
+		snprintf(to6, sizeof(to6), TO6("fd00:5::%d"), i);
+		assert_string_equal(host(to4), "revoked");
+		assert_string_equal(host(to6), "revoked");
+	}
+	open_name("four-6");
+	open_name("six-6");
+	assert_string_equal(host(TO4("10.5.0.6")), "pass");
+	assert_string_equal(host(TO6("fd00:5::6")), "pass");
+}
+
 /* By its name, although only the policy that was lost had it, and nothing was spent there. */
 static void a_peer_of_a_policy_that_is_lost_is_revoked_by_its_prefixes(void **state)
 {
 	(void)state;
 	apply(HEAD "peers:\n" ALPHA("10.1.0.0/24, 'fd00:1::/64'") OTHER);
-	try(HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::1'") OTHER);
+	on_trial(HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::1'") OTHER);
 	rig_advance(RIG_SECOND);
 	killed_way_back();
 	assert_int_equal(bwl_way_back(rig->pins), BWL_BACK_IS_LOST);
@@ -514,7 +541,7 @@ static void a_way_back_needs_no_room_for_what_is_revoked(void **state)
 		at += (size_t)snprintf(before + at, sizeof(before) - at, ", 10.1.0.%d", i);
 	snprintf(before + at, sizeof(before) - at, "] }\n");
 	apply("%s", before);
-	try(HEAD "peers:\n" OTHER);
+	on_trial(HEAD "peers:\n" OTHER);
 	close_name("alpha");
 	way_back();
 	assert_int_equal(kept(false), 0);
@@ -548,7 +575,7 @@ static void a_way_back_leaves_room_for_what_others_lose(void **state)
 		rig = rig_open(&(struct rig_opts){ .host_only = true, .max_peers = 16 });
 		runs = 0;
 		apply("%s", before);
-		try(HEAD "peers:\n" OTHER BETA(ONE));
+		on_trial(HEAD "peers:\n" OTHER BETA(ONE));
 		if (killed) {
 			killed_way_back();
 			assert_int_equal(kept(true), 8);
@@ -594,9 +621,9 @@ static void a_return_never_undoes_a_revocation_and_makes_none(void **state)
 		close_name("again");
 		assert_int_equal(bwl_peer_change(rig->pins, "again", &c, &e), 0);
 		rig_advance(RIG_SECOND);
-		try(i ? none : pol);
+		on_trial(i ? none : pol);
 		close_name("undo");
-		rig_advance(trial.confirm_ns);
+		rig_advance(short_trial.confirm_ns);
 		way_back();
 		rig_advance(RIG_SECOND);
 		assert_string_equal(host(TO(1) "udp"), "revoked");
@@ -620,11 +647,11 @@ static void revoke_all_on_trial_survives_the_return(void **state)
 		rig_setup(NULL);
 		apply("%s", before);
 		rig_advance(RIG_SECOND);
-		assert_int_equal(rig_try_policy(rig, next, &trial, NULL, &e), 0);
+		assert_int_equal(rig_try_policy(rig, next, &short_trial, NULL, &e), 0);
 		assert_int_equal(bwl_revoke(rig->pins, NULL, &e), 0);
 		assert_string_equal(host(TO(1) "udp"), "revoked");
 		if (!i)
-			rig_advance(trial.confirm_ns);
+			rig_advance(short_trial.confirm_ns);
 		if (i < 2)
 			way_back();
 		if (i == 2)
@@ -645,12 +672,12 @@ static void on_trial_cpus_hold_shares_too(void **state)
 	(void)state;
 	apply(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1gbit, burst: 1048575b } }\n");
 	rig_advance(RIG_SECOND);
-	try(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1gbit, burst: 1048576b } }\n");
+	on_trial(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1gbit, burst: 1048576b } }\n");
 	rig_advance(RIG_SECOND);
 	host(TO(1) "udp fill=1458");
 	host(TO(1) "udp fill=1458");
 	assert_true(held_of_peer("a") > 0);
-	rig_advance(trial.confirm_ns);
+	rig_advance(short_trial.confirm_ns);
 	assert_string_equal(host(TO(1) "udp"), "expired"); /* although this CPU holds enough */
 }
 
@@ -662,7 +689,7 @@ static void names_keep_their_ids_over_a_trial(void **state)
 	(void)state;
 	apply(HEAD "peers:\n" ALPHA(ONE) OTHER);
 	alpha = id_of("alpha");
-	try(HEAD "peers:\n" BETA(ONE) OTHER);
+	on_trial(HEAD "peers:\n" BETA(ONE) OTHER);
 	assert_int_not_equal(id_of("beta"), alpha);
 	way_back();
 	assert_int_equal(id_of("alpha"), alpha);
@@ -686,6 +713,7 @@ int main(void)
 		RIG_TEST(revoked_by_its_name_before_it_is_closed_on_trial_and_after_it),
 		RIG_TEST(what_was_revoked_before_a_trial_is_confirmed_stays_closed),
 		RIG_TEST(what_was_revoked_of_a_policy_that_is_lost_stays_closed),
+		RIG_TEST(however_many_prefixes_that_are),
 		RIG_TEST(a_peer_of_a_policy_that_is_lost_is_revoked_by_its_prefixes),
 		RIG_TEST(a_way_back_leaves_room_for_what_others_lose),
 		RIG_TEST(a_way_back_needs_no_room_for_what_is_revoked),
