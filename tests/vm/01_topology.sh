@@ -60,7 +60,7 @@ refute "and over IPv6" watched reset6
 refute "and so is a ping" watched ping9
 blind() {
 	capture_start leak-3-blind s3 || return 0
-	LEAK_RUNS[3]=leak-3-blind LEAK_PORTS[leak-3-blind]=1
+	LEAK_RUNS[3]=leak-3-blind LEAK_PORTS[leak-3-blind]=s3
 	leak_none
 }
 refute "a watch that has not seen its control shows nothing" blind

@@ -37,7 +37,7 @@ desired() { # action
 	      grant: { rate: 100mbit, mode: police } }
 	END
 }
-LEAK_SENDER[1]="box w1"
+LEAK_SENDER[s1]="box w1"
 tray_attach 1 --tunnel bwl0 || exit 1
 check "a policy with a peer of path offload is in force" tray_apply 1 < <(desired log)
 id=$(tray_ctl 1 --json peer show tray-2 | jq .tunnel.if_id)

@@ -51,16 +51,16 @@ capture_stop() { # name
 	return $rc
 }
 # One line per frame that matches. `switch` has no IPv6 and no address, so no frame is its own.
-capture_list() { # name filter
+capture_list() { # name filter [port]
 	local f
-	for f in "$LAB_TMP/$1".*.pcap; do tcpdump -nn -e ${CAPTURE_TIMES:+"$CAPTURE_TIMES"} -r "$f" "$2" 2>/dev/null; done
+	for f in "$LAB_TMP/$1".${3:-*}.pcap; do tcpdump -nn -e ${CAPTURE_TIMES:+"$CAPTURE_TIMES"} -r "$f" "$2" 2>/dev/null; done
 }
 # When each arrived: seconds since 1970, by the guest's clock.
 capture_times() { # name filter
 	local f
 	for f in "$LAB_TMP/$1".*.pcap; do tcpdump -nn -tt -r "$f" "$2" 2>/dev/null; done | cut -d ' ' -f 1 | sort -n
 }
-capture_count() { # name filter
+capture_count() { # name filter [port]
 	capture_list "$@" | wc -l
 }
 # The captured frames, as lines for bwl-frames send; to: the MAC of their new destination. The sender's

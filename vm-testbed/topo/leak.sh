@@ -10,8 +10,8 @@
 #   leak_pause N           before it is detached or taken over, or its cable is moved; tray_attach watches again
 #   leak_end               the last case: nothing left, of any tray, and each watch saw its control
 #
-# Its control: before bwlimit is attached the tray's uplink itself sends frames of LEAK_CONTROL, and the watch must have
-# kept each of them. A script without a watch says why in its head: `# leak: WHY` (unit.testbed).
+# Its control: before bwlimit is attached the device at the other end of each port sends frames of leak_control, and the
+# watch of this port must have kept each of them. A script without a watch says why in its head: `# leak: WHY` (unit.testbed).
 
 # shellcheck source=capture.sh
 . "${BASH_SOURCE[0]%/*}/capture.sh"
@@ -19,10 +19,10 @@
 LEAK_NET='((src net 192.0.2.0/24 and dst net 192.0.2.0/24) or (src net 2001:db8::/32 and dst net 2001:db8::/32))'
 LEAK_NAMED='' # what else may leave, if a test names it: a filter
 LEAK_MAC=02:00:00:00:6c:6b # of nobody
-declare -A LEAK_SENDER=() # by tray: namespace and device that send the control, if they are not dpuN and p0
+declare -A LEAK_SENDER=() # by port: namespace and device that send the control, if they are not dpuN and p0
 declare -A LEAK_RUNS=() # by tray: the name of the watch that runs
 declare -A LEAK_SINCE=() # by name: when it began to count
-declare -A LEAK_PORTS=() # by name: how many ports it has
+declare -A LEAK_PORTS=() # by name: its ports
 
 # Resets over both families, a datagram from a host to a stranger's port 500, a tag before an ARP request.
 leak_control() { # tray
@@ -38,17 +38,22 @@ leak_filter() { # libpcap reads what follows `vlan` behind a tag; its `and` bind
 	echo "not (arp or $CAPTURE_ND or ($LEAK_NET and (ip proto 50 or ip6 proto 50 or udp port 500 or udp port 4500))" \
 		"${LEAK_NAMED:+or ($LEAK_NAMED)}) or vlan"
 }
-leak_saw_control() { [[ $(capture_count "$1" "ether dst $LEAK_MAC") -eq $LEAK_CONTROLS ]]; } # name
+leak_saw_control() { # name port
+	[[ $(capture_count "$1" "ether dst $LEAK_MAC" "$2") -eq $LEAK_CONTROLS ]]
+}
 leak_watch() { # tray [port…]
-	local n=$1 name=leak-$1-${#LEAK_PORTS[@]} from dev
+	local n=$1 name=leak-$1-${#LEAK_PORTS[@]} port from dev
 	shift
 	[[ ! -v LEAK_RUNS[$n] ]] || return 0
 	[[ $# -gt 0 ]] || set -- "s$n"
 	CAPTURE_FILTER=$(leak_filter) capture_start "$name" "$@" || return
-	LEAK_RUNS[$n]=$name LEAK_PORTS[$name]=$#
-	read -r from dev <<<"${LEAK_SENDER[$n]:-dpu$n p0}"
-	in_ns "$from" "$FRAMES" send "$dev" --gw $LEAK_MAC < <(leak_control "$n") >/dev/null
-	lab_wait_for 30 leak_saw_control "$name" || { echo "# the leak watch of tray $n is blind"; return 1; }
+	LEAK_RUNS[$n]=$name LEAK_PORTS[$name]=$*
+	for port in "$@"; do
+		read -r from dev <<<"${LEAK_SENDER[$port]:-dpu$n p0}"
+		in_ns "$from" "$FRAMES" send "$dev" --gw $LEAK_MAC < <(leak_control "$n") >/dev/null
+		lab_wait_for 30 leak_saw_control "$name" "$port" ||
+			{ echo "# the leak watch of tray $n is blind at $port"; return 1; }
+	done
 }
 leak_since() { # tray
 	local name=${LEAK_RUNS[$1]:-}
@@ -59,11 +64,13 @@ leak_pause() { # tray
 	unset "LEAK_RUNS[$1]"
 }
 leak_none() {
-	local n name leaks rc=0
+	local n name port leaks rc=0
 	for n in "${!LEAK_RUNS[@]}"; do leak_pause "$n"; done
 	[[ ${#LEAK_PORTS[@]} -gt 0 ]] || { echo "# nothing was watched"; return 1; }
 	for name in "${!LEAK_PORTS[@]}"; do
-		leak_saw_control "$name" || { echo "# $name did not see its control"; rc=1; }
+		for port in ${LEAK_PORTS[$name]}; do
+			leak_saw_control "$name" "$port" || { echo "# $name did not see its control at $port"; rc=1; }
+		done
 		leaks=$(CAPTURE_TIMES=-tt capture_list "$name" "not ether dst $LEAK_MAC" |
 			awk -v since="${LEAK_SINCE[$name]:-0}" '$1 >= since' | head -n 20)
 		[[ -z $leaks ]] || { printf '%s\n' "# $name: left the tray: ${leaks//$'\n'/$'\n'# }"; rc=1; }

@@ -27,7 +27,7 @@ offload_up() { # what is skipped where the kernel has no packet offload
 	lab_addr dpu1 p0 192.0.2.1/24 2001:db8::1/64
 	in_ns dpu1 ethtool -K pf0hpf rxvlan off
 	in_ns dpu1 ethtool -K p0 gro off
-	LEAK_SENDER[1]="box w1"
+	LEAK_SENDER[s1]="box w1"
 	local n
 	for n in 1 2; do
 		# Frames are counted one by one, and have their checksums, as on a cable: no device of this path adds them.

@@ -18,6 +18,7 @@ second_uplink() { # s3 at the switch, without an address of its own
 	lab_veth dpu1 p1 switch s3
 	ip_in switch link set s3 master br0
 	ip_in dpu1 link set p1 address "$(tray_mac 1 5)"
+	LEAK_SENDER[s3]="dpu1 p1"
 }
 attach() { # tray uplinks…
 	local n=$1 dev options=() ports=("s$1")
