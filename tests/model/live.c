@@ -127,6 +127,11 @@ static void begins_spent(const struct policy *p)
 
 void live_policy(const struct policy *p)
 {
+	/* Who has what a closed one had is closed with the next policy (docs/track-record.md,
+	 * "Open"). */
+	for (unsigned k = 0; k < NNAMES; k++)
+		for (unsigned d = 0; d < NDESTS; d++)
+			live.closed.dest[d] |= live.kept[k][d];
 	for (unsigned i = 0; p->any && i < NPLACES; i++)
 		for (unsigned d = places[i].first; p->of_place[i] >= 0 && d <= places[i].last; d++)
 			live.had[p->of_place[i]][d] = true;
