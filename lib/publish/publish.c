@@ -167,7 +167,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 				     &x->b.heirs, rep, e);
 	if (r)
 		return r;
-	if (!o || (!o->confirm_ns && !o->returns))
+	if (!o || !o->returns)
 		bwl_forget_lifted(p, bwl_gen_old(&x->gens), x->stays);
 	if (x->gens.old.base)
 		note_rates(p, &x->gens.old, x->old_rate);

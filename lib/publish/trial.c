@@ -27,12 +27,10 @@ static int on_trial(struct bwl_pins *p, struct bwl_err *e)
  */
 static int settle_before(struct bwl_pins *p, struct bwl_err *e)
 {
-	BWL_AUTO_FREE uint8_t *stays = bwl_must(calloc(p->schema.max_peers, 1));
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
 	struct bwl_pfxset closed = { 0 };
 	struct bwl_gens gens = { 0 };
 	int r = bwl_gens_open(&gens, p, e);
-	uint32_t i;
 
 	if (!r)
 		r = bwl_gens_closed(&gens, p, &closed, e);
@@ -40,10 +38,6 @@ static int settle_before(struct bwl_pins *p, struct bwl_err *e)
 		r = bwl_policy_read(p, &pol, e);
 	if (!r)
 		r = bwl_places_keep(p, &closed, pol, e);
-	for (i = 1; !r && i < p->schema.max_peers; i++)
-		stays[i] = bwl_body_at(p, bwl_gen_old(&gens), i) != 0;
-	if (!r)
-		bwl_forget_lifted(p, bwl_gen_before(&gens), stays);
 	bwl_pfxset_free(&closed);
 	bwl_gens_close(&gens);
 	return r;

@@ -60,9 +60,69 @@ static void who_comes_back_with_who_is_around_him_has_spent_nothing(void **state
 	}
 }
 
+static void close_here(void)
+{
+	struct bwl_err e = { 0 };
+
+	rig_on_grace = NULL;
+	if (bwl_revoke(rig->pins, "here", &e))
+		fail_msg("%s", e.text);
+}
+
+static void open_here(void)
+{
+	const struct bwl_change c = { .set = BWL_SET_AUTHORISE };
+	struct bwl_err e = { 0 };
+
+	if (bwl_peer_change(rig->pins, "here", &c, &e))
+		fail_msg("%s", e.text);
+}
+
+static void here_is(const char *reason)
+{
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO("10.1.0.1")), reason);
+	assert_string_equal(host(TO6("fd00:1::1")), reason);
+}
+
+/* What `grant` has lifted does not come back with a peer that was away; what it has not, does. */
+static void who_was_granted_again_before_he_left_comes_back_open(void **state)
+{
+	static const char here[] = HEAD PEER("here", "10.1.0.1, 'fd00:1::1'", ", volume: 1mb");
+	enum { GRANTED, NOT_GRANTED, REVOKED_AS_HE_LEFT };
+
+	(void)state;
+	for (int how = GRANTED; how <= REVOKED_AS_HE_LEFT; how++)
+		for (int trial = 0; trial < 2; trial++) {
+			rig_teardown(NULL);
+			rig_setup(NULL);
+			rig->pins->ctl->fresh_volume = 1;
+			rig_policy(rig, here);
+			close_here();
+			here_is("revoked");
+			if (how != NOT_GRANTED) {
+				open_here();
+				here_is("pass");
+			}
+			rig_on_grace = how == REVOKED_AS_HE_LEFT ? close_here : NULL;
+			if (trial) {
+				on_trial(elsewhere);
+				way_back();
+			} else {
+				rig_policy(rig, elsewhere);
+				rig_policy(rig, here);
+			}
+			rig_on_grace = NULL;
+			here_is(how == GRANTED ? "pass" : "revoked");
+			open_here();
+			here_is("pass");
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		RIG_TEST(who_was_granted_again_before_he_left_comes_back_open),
 		RIG_TEST(who_comes_back_with_who_is_around_him_has_spent_nothing),
 	};
 

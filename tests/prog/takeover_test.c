@@ -242,6 +242,12 @@ static void what_grant_has_lifted_does_not_come_back(void **state)
 			assert_string_equal(host(TO("10.1.0.1")), "pass");
 			assert_int_equal(bwl_rollback(rig->pins, &e), 0);
 			rig_policy(rig, AWAY);
+			/* neither by its prefix nor by its name */
+			apply(HEAD
+			      "peers:\n" PEER("lifted", "10.1.0.2") "grant: { rate: 1gbit } }\n");
+			rig_advance(RIG_SECOND);
+			assert_string_equal(host(TO("10.1.0.2")), "revoked");
+			rig_policy(rig, AWAY);
 		}
 		rig_policy(rig, lifted);
 		rig_advance(RIG_SECOND);

@@ -14,9 +14,9 @@
 int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, const struct bwl_gen *before,
 	      bool *ret_swept, struct bwl_err *e);
 /*
- * Peers that leave although `grant` has lifted their revocation: it must not come back with them.
- * from: a policy that was in force and will not return, so that a grant that only a trial has
- * opened is not in it; NULL: there is none. stays: 0 for who leaves, by id.
+ * Peers that leave although `grant` has lifted their revocation: it must not come back with them,
+ * nor by a trial's way back. from: the policy in force, which is not on trial, so that what only a
+ * trial has opened is not in it; NULL: there is none. stays: 0 for who leaves, by id.
  */
 void bwl_forget_lifted(struct bwl_pins *p, const struct bwl_gen *from, const uint8_t *stays);
 
