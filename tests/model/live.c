@@ -28,7 +28,7 @@
 #define BURST_NS (MODEL_BURST * 8 * MODEL_SECOND / MODEL_RATE)
 #define PACE_NS (2ULL * MODEL_FRAME * 8 * MODEL_SECOND / MODEL_RATE)
 #define ROOM (MODEL_VOLUME / MODEL_FRAME)
-/* "New limits stay closed for a minute", where a tool was killed as it put them in force. */
+/* "New limits stay closed for a minute", until bwlimitd settles, where a tool was killed. */
 #define KILLED_NS (60 * MODEL_SECOND)
 
 /* What may be so of names and of destinations. */
@@ -285,6 +285,7 @@ static void grant_all(void)
 static void aside(void)
 {
 	unsigned how = live.asked / 2 % 4;
+	struct bwl_err e = { 0 };
 
 	m = memcpy(malloc(sizeof(*m)), m, sizeof(*m));
 	m->aside = true; /* no flood: it would spend what is asked for */
@@ -294,6 +295,9 @@ static void aside(void)
 		apply_again();
 	else
 		level_advance(KILLED_NS);
+	level_reopen();
+	if (bwl_settle_held(level_pins()->dir, &e)) /* as bwlimitd does, each minute */
+		broken("%s: %s", live.event, e.text);
 	if (how & 2)
 		grant_all();
 	idle();

@@ -142,9 +142,11 @@ void level_aside(void (*fn)(void))
 	if (getenv("BWL_TRACE")) /* which is one process's */
 		return;
 	aside->text[0] = '\0';
+	level_reopen(); /* without the writers' lock, which both processes would have */
 	child = fork();
 	if (!child) {
 		is_aside = true;
+		level_reopen();
 		fn();
 		_exit(0);
 	}

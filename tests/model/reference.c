@@ -18,8 +18,9 @@
 static struct dest {
 	bool closed;
 	uint64_t window; /* in force there; 0: in total */
-	/* The longest window that it has had, since when, and the longest one before. */
-	uint64_t longest, longest_at, longest_before;
+	/* The longest window that it has had, and since when what passed is known: before, a
+	 * shorter one forgot it. */
+	uint64_t longest, known;
 	bool windowed;      /* ever */
 	uint64_t forgotten; /* nothing is asked about what passed until then */
 	bool anew;          /* of the rate */
@@ -83,8 +84,8 @@ void ref_has_window(int dest, uint64_t ns)
 	d->windowed |= ns != 0;
 	if (ns <= d->longest)
 		return;
-	d->longest_before = d->longest;
-	d->longest_at = level_now();
+	if (d->known < level_now() - d->longest)
+		d->known = level_now() - d->longest;
 	d->longest = ns;
 }
 
@@ -136,7 +137,7 @@ static unsigned first_after(const struct dest *d, uint64_t ns)
 
 static bool is_over_volume(const struct dest *d, uint64_t now)
 {
-	uint64_t known = d->longest_at - d->longest_before, window_ns = d->window;
+	uint64_t known = d->known, window_ns = d->window;
 
 	if (!window_ns && d->windowed)
 		return false;

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <bpf/bpf.h>
 #include "prog.h"
 #include "model.h"
 #include "writers.h"
@@ -21,6 +22,78 @@ static struct {
 	uint64_t runs, clock_ns;
 	int r;
 } * left; /* by a writer */
+
+int __real_bpf_map_get_next_key(int fd, const void *key, void *next);
+int __wrap_bpf_map_get_next_key(int fd, const void *key, void *next);
+int __real_bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, __u32 *count,
+				const struct bpf_map_batch_opts *opts);
+int __wrap_bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, __u32 *count,
+				const struct bpf_map_batch_opts *opts);
+
+/*
+ * Walks have another order each time: here, as in plain.c, that of the keys' bytes. Whoever is
+ * killed in a walk has come as far on both.
+ */
+#define KEY_MOST 64
+
+static struct bpf_map_info of_map(int fd)
+{
+	struct bpf_map_info info = { 0 };
+	uint32_t bytes = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &bytes) || info.key_size > KEY_MOST)
+		level_fail("a map says nothing of its keys");
+	return info;
+}
+
+static bool before(const uint8_t *a, const uint8_t *b, size_t bytes)
+{
+	return !b || memcmp(a, b, bytes) < 0;
+}
+
+int __wrap_bpf_map_get_next_key(int fd, const void *key, void *next)
+{
+	uint8_t k[2][KEY_MOST], least[KEY_MOST], greater[KEY_MOST];
+	const size_t bytes = of_map(fd).key_size;
+	const uint8_t *first = NULL, *after = NULL, *at = NULL;
+	bool there = false;
+
+	for (unsigned i = 0; !__real_bpf_map_get_next_key(fd, at, k[i % 2]); i++) {
+		at = k[i % 2];
+		there |= key && !memcmp(at, key, bytes);
+		if (before(at, first, bytes))
+			first = memcpy(least, at, bytes);
+		if (key && before(key, at, bytes) && before(at, after, bytes))
+			after = memcpy(greater, at, bytes);
+	}
+	first = there ? after : first; /* as the kernel: after a key that is not there, the first */
+	if (first)
+		memcpy(next, first, bytes);
+	errno = ENOENT;
+	return first ? 0 : -ENOENT;
+}
+
+/* Of a hash, which fits in one batch. */
+int __wrap_bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, __u32 *count,
+				const struct bpf_map_batch_opts *opts)
+{
+	int r = __real_bpf_map_lookup_batch(fd, in, out, keys, values, count, opts), err = errno;
+	const struct bpf_map_info info = of_map(fd);
+	uint8_t *k = keys, *v = values, other[KEY_MOST];
+	const size_t kb = info.key_size, vb = info.value_size;
+
+	for (unsigned i = 1; info.type == BPF_MAP_TYPE_HASH && i < *count; i++)
+		for (unsigned j = i; j && before(k + j * kb, k + (j - 1) * kb, kb); j--) {
+			memcpy(other, k + j * kb, kb);
+			memcpy(k + j * kb, k + (j - 1) * kb, kb);
+			memcpy(k + (j - 1) * kb, other, kb);
+			memcpy(other, v + j * vb, vb);
+			memcpy(v + j * vb, v + (j - 1) * vb, vb);
+			memcpy(v + (j - 1) * vb, other, vb);
+		}
+	errno = err;
+	return r;
+}
 
 static void at_clock(void)
 {
