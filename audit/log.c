@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "bwl/bytes.h"
+#include "bwl/cleanup.h"
 #include "bwl/clock.h"
 #include "bwl/pins.h"
 #include "bwl/units.h"
@@ -435,34 +437,21 @@ int bwl_audit_append(struct bwl_audit_log *l, enum bwl_audit_urgency u, const ch
 	return r;
 }
 
-static int put(const char *dir, const char *name, mode_t mode, const char *text, struct bwl_err *e)
-{
-	char path[BWL_AUDIT_PATH];
-	int r = bwl_audit_path(path, dir, name, e), fd;
-
-	if (r)
-		return r;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-	if (fd < 0)
-		return bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
-	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fsync(fd))
-		r = bwl_fail(e, errno, "cannot write %s: %s", path, strerror(errno));
-	close(fd);
-	return r;
-}
-
 /* The key is made last, under its final name in one step: without it the log is off. */
 int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_NOTE_KEY_TEXT],
 		   struct bwl_err *e)
 {
-	char path[BWL_AUDIT_PATH], tmp[BWL_AUDIT_PATH], secret[BWL_NOTE_KEY_TEXT + 1];
+	const struct bwl_replace for_all = { .mode = 0644 };
+	char path[BWL_AUDIT_PATH], pub[BWL_AUDIT_PATH], secret[BWL_NOTE_KEY_TEXT + 1];
+	BWL_AUTO_CLOSE int fd = -1;
 	struct bwl_note_key k;
-	int r = bwl_note_key_new(origin, &k, e), fd;
+	size_t n;
+	int r = bwl_note_key_new(origin, &k, e);
 
 	if (!r)
 		r = bwl_audit_path(path, dir, "key", e);
 	if (!r)
-		r = bwl_audit_path(tmp, dir, ".key", e);
+		r = bwl_audit_path(pub, dir, "key.pub", e);
 	if (r)
 		return r;
 	if (mkdir(dir, 0700) && errno != EEXIST)
@@ -474,25 +463,18 @@ int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot open %s: %s", dir, strerror(errno));
-	unlink(tmp);
-	bwl_note_key_format(&k, false, ret_key);
+	n = strlen(bwl_note_key_format(&k, false, ret_key));
 	snprintf(secret, sizeof(secret), "%s\n", ret_key);
-	unlinkat(fd, "key.pub", 0);
-	r = put(dir, "key.pub", 0644, secret, e);
-	if (!r) {
-		size_t n = strlen(bwl_note_key_format(&k, true, secret));
-
-		secret[n] = '\n';
-		secret[n + 1] = '\0';
-		r = put(dir, ".key", 0600, secret, e);
-	}
+	r = bwl_bytes_replace_path(pub, &for_all, secret, n + 1, e);
 	if (!r)
 		r = bwl_audit_end_begin(dir, fd, &k, e);
-	if (!r && (rename(tmp, path) || fsync(fd)))
-		r = bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
+	if (!r) {
+		n = strlen(bwl_note_key_format(&k, true, secret));
+		secret[n] = '\n';
+		r = bwl_bytes_replace_path(path, NULL, secret, n + 1, e);
+	}
 	OPENSSL_cleanse(secret, sizeof(secret));
 	OPENSSL_cleanse(&k, sizeof(k));
-	close(fd);
 	return r;
 }
 

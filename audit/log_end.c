@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "bwl/bytes.h"
 #include "log_end.h"
 
 void bwl_audit_end_close(struct bwl_audit_end *x)
@@ -13,24 +14,6 @@ void bwl_audit_end_close(struct bwl_audit_end *x)
 	if (x->fd >= 0)
 		close(x->fd);
 	x->fd = -1;
-}
-
-static int write_all(int fd, const void *p, size_t n, off_t at)
-{
-	const char *s = p;
-
-	while (n) {
-		ssize_t w = pwrite(fd, s, n, at);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w <= 0)
-			return w ? -errno : -ENOSPC;
-		s += w;
-		at += w;
-		n -= (size_t)w;
-	}
-	return 0;
 }
 
 /* A line that is neither, or that is no line, would be BAD for every reader, for ever. */
@@ -58,7 +41,7 @@ int bwl_audit_end_write(struct bwl_audit_end *x, const char *line, struct bwl_er
 		return bwl_fail(e, ENOMEM, "out of memory");
 	memcpy(text, line, n);
 	text[n] = '\n';
-	r = write_all(x->fd, text, n + 1, (off_t)x->at);
+	r = bwl_bytes_pwrite(x->fd, text, n + 1, (off_t)x->at);
 	free(text);
 	if (!r && fdatasync(x->fd))
 		r = -errno;
@@ -103,22 +86,9 @@ int bwl_audit_end_sign(struct bwl_audit_end *x, const struct bwl_note_key *k, st
 int bwl_audit_make_file(const char *dir, int dir_fd, const char *name, const void *data, size_t len,
 			off_t reserve, struct bwl_err *e)
 {
-	char tmp[BWL_AUDIT_NAME + 8];
-	int fd, r = 0;
+	const struct bwl_replace how = { .reserve = reserve };
+	int r = bwl_bytes_replace_at(dir_fd, name, &how, &(struct bwl_bytes){ data, len }, 1);
 
-	snprintf(tmp, sizeof(tmp), ".%s", name);
-	fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return bwl_fail(e, errno, "cannot make %s/%s: %s", dir, tmp, strerror(errno));
-	r = write_all(fd, data, len, 0);
-	if (!r && reserve && fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)len, reserve) &&
-	    errno != EOPNOTSUPP)
-		r = -errno;
-	if (!r && (fsync(fd) || renameat(dir_fd, tmp, dir_fd, name) || fsync(dir_fd)))
-		r = -errno;
-	close(fd);
-	if (r)
-		unlinkat(dir_fd, tmp, 0);
 	return r ? bwl_fail(e, -r, "cannot make %s/%s: %s", dir, name, strerror(-r)) : 0;
 }
 

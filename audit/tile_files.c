@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "bwl/bytes.h"
 #include "bwl/cleanup.h"
 #include "tile_files.h"
 
@@ -52,40 +53,10 @@ static int open_folder(int root, const char *path)
 	return at;
 }
 
-static int write_all(int fd, const char *s, size_t n)
-{
-	while (n) {
-		ssize_t w = write(fd, s, n);
-
-		if (w < 0 && errno != EINTR)
-			return -errno;
-		s += w > 0 ? w : 0;
-		n -= w > 0 ? (size_t)w : 0;
-	}
-	return 0;
-}
-
-static int put_into(int folder, const char *name, const void *data, size_t len)
-{
-	char tmp[BWL_TILE_PATH + 8];
-	int fd, r;
-
-	snprintf(tmp, sizeof(tmp), ".%s.new", name);
-	fd = openat(folder, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	r = write_all(fd, data, len);
-	if (!r && (fsync(fd) || renameat(folder, tmp, folder, name) || fsync(folder)))
-		r = -errno;
-	close(fd);
-	if (r)
-		unlinkat(folder, tmp, 0);
-	return r;
-}
-
 int bwl_tile_put(int root, const char *path, const void *data, size_t len, bool once,
 		 struct bwl_err *e)
 {
+	const struct bwl_replace how = { .mode = 0644 };
 	BWL_AUTO_CLOSE int folder = -1;
 	BWL_AUTO_FREE char *was = NULL;
 	const char *name = strrchr(path, '/');
@@ -102,7 +73,9 @@ int bwl_tile_put(int root, const char *path, const void *data, size_t len, bool 
 	if (r && r != -ENOENT && r != -EMSGSIZE)
 		return r;
 	folder = open_folder(root, path);
-	r = folder < 0 ? -errno : put_into(folder, name ? name + 1 : path, data, len);
+	r = folder < 0 ? -errno
+		       : bwl_bytes_replace_at(folder, name ? name + 1 : path, &how,
+					      &(struct bwl_bytes){ data, len }, 1);
 	return r ? bwl_fail(e, -r, "cannot write %s: %s", path, strerror(-r)) : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "bwl/bytes.h"
 #include "audit/item.h"
 #include "audit_args.h"
 
@@ -41,31 +42,13 @@ int audit_read(struct ctl *c, const char *path, char *buf, size_t size, size_t *
 
 int audit_write(struct ctl *c, const char *path, mode_t mode, const char *text)
 {
-	char *tmp;
-	FILE *f;
-	int fd, r = 0;
+	const struct bwl_replace how = { .mode = mode };
 
 	if (!strcmp(path, "-"))
 		return fputs(text, stdout) < 0 || fflush(stdout)
 			       ? bwl_fail(&c->err, EIO, "cannot write to standard output")
 			       : 0;
-	tmp = bwl_must(asprintf(&tmp, "%s.XXXXXX", path) < 0 ? NULL : tmp);
-	fd = mkstemp(tmp);
-	f = fd < 0 || fchmod(fd, mode) ? NULL : fdopen(fd, "w");
-	if (!f)
-		r = -errno;
-	if (f && (fputs(text, f) < 0 || fflush(f) || fsync(fd)))
-		r = -errno;
-	if (f)
-		fclose(f);
-	else if (fd >= 0)
-		close(fd);
-	if (!r && rename(tmp, path))
-		r = -errno;
-	if (r && fd >= 0)
-		unlink(tmp);
-	free(tmp);
-	return r ? bwl_fail(&c->err, -r, "cannot write %.256s: %s", path, strerror(-r)) : 0;
+	return bwl_bytes_replace_path(path, &how, text, strlen(text), &c->err);
 }
 
 int audit_take_key(struct ctl *c, const char *dir, const char *key, struct bwl_note_key *ret)

@@ -124,7 +124,10 @@ static int make(struct flows_store *s, struct bwl_err *e)
 	return r ? bwl_fail(e, -r, "cannot give %s to a group: %s", s->path, strerror(-r)) : 0;
 }
 
-/* Left by a killed process, also of version 0.3. */
+/*
+ * Left by a killed process, also of version 0.3. With one name for all of them; so, and because a
+ * thinned file is a copy that keeps its time, not by bwl_bytes_replace_at().
+ */
 static void drop_rests(struct flows_store *s)
 {
 	static const char *const name[] = { FRESH, THIN, "new.jsonl", "thin.jsonl" };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A PKI's files: written under another name, and synced before they are renamed. */
+/* A PKI's files. */
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "bwl/bytes.h"
 #include "pki_file.h"
 
 #define LOCK_NAP_NS 10000000
@@ -84,60 +86,22 @@ int bwl_pki_lock(const char *dir, struct bwl_err *e)
 	return fd;
 }
 
-static int write_pem(FILE *f, const char *path, int (*write)(FILE *f, void *x), void *x,
-		     struct bwl_err *e)
-{
-	int r = 0;
-
-	if (!write(f, x))
-		r = bwl_pki_failed(e, path);
-	else if (fflush(f) || fsync(fileno(f)))
-		r = bwl_fail(e, errno, "cannot write %s: %s", path, strerror(errno));
-	if (fclose(f) && !r)
-		r = bwl_fail(e, errno, "cannot write %s: %s", path, strerror(errno));
-	return r;
-}
-
-static int sync_parent(const char *path)
-{
-	char dir[BWL_PKI_PATH + 16], *slash;
-	int fd, r;
-
-	snprintf(dir, sizeof(dir), "%s", path);
-	slash = strrchr(dir, '/');
-	*(slash ? slash : dir) = '\0';
-	fd = open(*dir ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	r = fsync(fd) ? -errno : 0;
-	close(fd);
-	return r;
-}
-
+/* Hidden until it is whole: charon and swanctl read the folder. */
 static int put(const char *path, mode_t mode, int (*write)(FILE *f, void *x), void *x,
 	       struct bwl_err *e)
 {
-	char tmp[BWL_PKI_PATH + 16];
-	FILE *f = NULL;
-	int fd, r;
+	const struct bwl_replace how = { .mode = mode };
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = bwl_must(open_memstream(&text, &n));
+	int r = write(f, x) ? 0 : bwl_pki_failed(e, path);
 
-	/* hidden: if it is left over, charon and swanctl skip it */
-	snprintf(tmp, sizeof(tmp), "%s", path);
-	memmove(strrchr(tmp, '/') + 2, strrchr(tmp, '/') + 1, strlen(strrchr(tmp, '/')));
-	strrchr(tmp, '/')[1] = '.';
-	unlink(tmp);
-	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-	if (fd >= 0)
-		f = fdopen(fd, "w");
-	if (!f)
-		return bwl_fail(e, errno, "cannot make %s: %s", tmp, strerror(errno));
-	r = write_pem(f, path, write, x, e);
-	if (!r && rename(tmp, path))
-		r = bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
-	if (!r && sync_parent(path))
-		r = bwl_fail(e, EIO, "cannot flush %s to the disk", path);
-	if (r)
-		unlink(tmp);
+	if (fclose(f) && !r)
+		r = bwl_fail(e, ENOMEM, "out of memory");
+	if (!r)
+		r = bwl_bytes_replace_path(path, &how, text, n, e);
+	OPENSSL_cleanse(text, n);
+	free(text);
 	return r;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "bwl/bytes.h"
 #include "file.h"
 
 #define LIMIT (1U << 20)
@@ -55,22 +56,6 @@ static int lock(const char *dir, unsigned tries, int *ret, struct bwl_err *e)
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *buf, size_t n, off_t at)
-{
-	while (n) {
-		ssize_t r = pwrite(fd, buf, n, at);
-
-		if (r <= 0 && errno != EINTR)
-			return r ? -errno : -EIO;
-		if (r > 0) {
-			buf += r;
-			at += r;
-			n -= (size_t)r;
-		}
-	}
-	return 0;
-}
-
 static int anchor_write(int dir_fd, uint64_t seq, const uint8_t *digest)
 {
 	int fd = openat(dir_fd, "end", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), r;
@@ -79,7 +64,7 @@ static int anchor_write(int dir_fd, uint64_t seq, const uint8_t *digest)
 	if (fd < 0)
 		return -errno;
 	bwl_journal_anchor_make(&a, seq, digest);
-	r = write_all(fd, (const uint8_t *)&a, sizeof(a), (off_t)(seq % 2) * BWL_JOURNAL_SECTOR);
+	r = bwl_bytes_pwrite(fd, &a, sizeof(a), (off_t)(seq % 2) * BWL_JOURNAL_SECTOR);
 	if (!r && fsync(fd))
 		r = -errno;
 	close(fd);
@@ -88,19 +73,10 @@ static int anchor_write(int dir_fd, uint64_t seq, const uint8_t *digest)
 
 static int replace(int dir_fd, const struct bwl_journal_bytes *x)
 {
-	int fd, r;
+	int r = x->unreadable ? -EBADMSG
+			      : bwl_bytes_replace_at(dir_fd, "log", NULL,
+						     &(struct bwl_bytes){ x->b, x->n }, 1);
 
-	if (x->unreadable)
-		return -EBADMSG;
-	fd = openat(dir_fd, "log.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	r = write_all(fd, x->b, x->n, 0);
-	if (!r && fsync(fd))
-		r = -errno;
-	close(fd);
-	if (!r && (renameat(dir_fd, "log.new", dir_fd, "log") || fsync(dir_fd)))
-		r = -errno;
 	return r ? r : anchor_write(dir_fd, x->seq, x->digest);
 }
 
@@ -138,7 +114,7 @@ static int append_at(int dir_fd, const struct bwl_journal *j, const struct bwl_j
 	    opens && errno != EOPNOTSUPP)
 		r = -errno;
 	if (!r) {
-		r = write_all(fd, x->b, x->n, (off_t)j->end);
+		r = bwl_bytes_pwrite(fd, x->b, x->n, (off_t)j->end);
 		if (!r && fdatasync(fd))
 			r = -errno;
 		if (r && ftruncate(fd, (off_t)j->end))

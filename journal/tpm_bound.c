@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <openssl/evp.h>
+#include "bwl/bytes.h"
 #include "file.h"
 
 struct bound_file {
@@ -41,24 +42,6 @@ int bwl_journal_bound_read(const char *dir, struct bwl_journal_bound *ret)
 	return r;
 }
 
-/* Written in one rename: either the old file or the new one is there. */
-static int bind_at(int dir_fd, const struct bound_file *f)
-{
-	int fd = openat(dir_fd, "bound.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-			0600);
-	int r = 0;
-
-	if (fd < 0)
-		return -errno;
-	errno = EIO; /* for a partial write */
-	if (write(fd, f, sizeof(*f)) != sizeof(*f) || fsync(fd))
-		r = -errno;
-	close(fd);
-	if (!r && (renameat(dir_fd, "bound.new", dir_fd, "bound") || fsync(dir_fd)))
-		r = -errno;
-	return r;
-}
-
 int bwl_journal_bind(const char *dir, const struct bwl_journal_bound *b)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
@@ -67,7 +50,7 @@ int bwl_journal_bind(const char *dir, const struct bwl_journal_bound *b)
 	if (fd < 0)
 		return -errno;
 	make(&f, b);
-	r = bind_at(fd, &f);
+	r = bwl_bytes_replace_at(fd, "bound", NULL, &(struct bwl_bytes){ &f, sizeof(f) }, 1);
 	close(fd);
 	return r;
 }

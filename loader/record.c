@@ -74,23 +74,15 @@ int bwl_record_share(struct bwlimit *copy, const struct bwlimit *skel)
  * When the newest tables were made: "BOOT NANOSECONDS" in a file that does not survive a reboot.
  * From it the reader of later tables knows of tables that came and went unread.
  */
-static int open_memory(const char *dir, int flags)
-{
-	struct sockaddr_un at;
-
-	if (bwl_agent_address(dir, ".tables", &at, NULL))
-		return -1;
-	if (flags & O_CREAT && bwl_run_dir_make())
-		return -1;
-	return open(at.sun_path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
 static uint64_t remembered(const char *dir)
 {
 	char text[128] = "", boot[BWL_BOOT_ID], is[BWL_BOOT_ID];
-	BWL_AUTO_CLOSE int fd = open_memory(dir, O_RDONLY);
+	BWL_AUTO_CLOSE int fd = -1;
+	struct sockaddr_un at;
 	uint64_t made_ns;
 
+	if (!bwl_agent_address(dir, ".tables", &at, NULL))
+		fd = open(at.sun_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0 ||
 	    sscanf(text, "%39s %" SCNu64, boot, &made_ns) != 2)
 		return 0;
@@ -99,12 +91,19 @@ static uint64_t remembered(const char *dir)
 
 static void remember(const char *dir, uint64_t made_ns)
 {
+	const struct bwl_replace how = { .unsynced = true };
 	char text[128], boot[BWL_BOOT_ID];
-	BWL_AUTO_CLOSE int fd = open_memory(dir, O_WRONLY | O_CREAT | O_TRUNC);
+	struct bwl_err e = { 0 };
+	struct sockaddr_un at;
 	int n = snprintf(text, sizeof(text), "%s %" PRIu64 "\n", bwl_boot_id(boot), made_ns);
+	int r = bwl_agent_address(dir, ".tables", &at, &e);
 
-	if (fd < 0 || bwl_bytes_write(fd, text, (size_t)n))
-		bwl_warn("cannot note when these tables were made: %s", strerror(errno));
+	if (!r && bwl_run_dir_make())
+		r = bwl_fail(&e, errno, "cannot make " BWL_RUN_DIR ": %s", strerror(errno));
+	if (!r)
+		r = bwl_bytes_replace_path(at.sun_path, &how, text, (size_t)n, &e);
+	if (r)
+		bwl_warn("cannot note when these tables were made: %s", e.text);
 }
 
 int bwl_record_begin(const struct bwl_load *l, struct bwl_err *e)

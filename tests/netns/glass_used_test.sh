@@ -19,7 +19,7 @@ no_agent
 # shellcheck disable=SC2034 # of kill_at
 KILL_IN=(nsenter --net="/run/netns/$LAB-dpu")
 n=20 kills=0 wrong=0
-for at in rename:1 fsync:1 fsync:2 bpf:9 bpf:23 bpf:41 bpf:57 bpf:83 bpf:120; do
+for at in renameat:1 fsync:1 fsync:2 bpf:9 bpf:23 bpf:41 bpf:57 bpf:83 bpf:120; do
 	sign "$LAB_TMP/wide.yaml" killed alice,bob $((++n)) --break-glass >/dev/null
 	kill_at "${at%:*}" "${at#*:}" "$CTL" break-glass "$LAB_TMP/killed" && kills=$((kills + 1))
 	used=$(grep -c "\"version\":$n," "$STATE/broken-glass.json")

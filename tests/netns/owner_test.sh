@@ -139,7 +139,7 @@ if command -v strace >/dev/null; then
 	# "call number" of the copy's and the folder's calls, and of the calls after them
 	sed -nE "s/^[0-9]+ +(($CALLS)\(.*)/\1/p" "$LAB_TMP/trace" | awk '{
 		call = $0; sub(/\(.*/, "", call); n[call]++
-		if (index($0, "accepted.yaml.new")) mine = 12
+		if (index($0, ".accepted.yaml.new")) mine = 12
 		if (mine-- > 0) print call, n[call] }' >"$LAB_TMP/points"
 	points=0 bad=0 old=0 new=0
 	while read -r call n; do

@@ -44,14 +44,14 @@ killed_at() { # call number command…
 }
 
 n=0
-while killed_at rename $((++n)) init; do :; done 2>/dev/null
+while killed_at renameat $((++n)) init; do :; done 2>/dev/null
 check "a CA that was killed before each of its $((n - 1)) files is made in the end" test "$n" -gt 3
 check "and verifies itself" quietly openssl verify -CAfile "$ca/ca.pem" "$ca/ca.pem"
 n=0
-while killed_at rename $((++n)) issue tray-7; do :; done 2>/dev/null
+while killed_at renameat $((++n)) issue tray-7; do :; done 2>/dev/null
 check "a node whose certificate was killed before each file has a pair in the end ($((n - 1)) kills)" pair tray-7
 
-for call in rename unlink fsync; do
+for call in renameat unlink unlinkat fsync; do
 	n=0 broken=0
 	while killed_at "$call" $((++n)) renew tray-7; do
 		pair tray-7 || broken=$((broken + 1))
@@ -67,7 +67,7 @@ wait
 check "six at once all succeed" test "$(find "$ca/nodes" -path '*x509/node-*.pem' | wc -l)" = 6
 
 n=0
-while killed_at rename $((++n)) revoke node-1; do :; done 2>/dev/null
+while killed_at renameat $((++n)) revoke node-1; do :; done 2>/dev/null
 refute "a revocation killed before each of its $((n - 1)) files is complete in the end" quietly openssl verify -crl_check \
 	-CAfile "$ca/ca.pem" -CRLfile "$ca/nodes/node-2/x509crl/bwlimit.pem" "$ca"/issued/node-1-*.pem
 check "in every node's folder" test "$(cat "$ca"/nodes/*/x509crl/bwlimit.pem | sort -u | wc -l)" -le \

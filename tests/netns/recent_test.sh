@@ -108,7 +108,7 @@ check "control: the key is whole" test ${#secret} -ge 40
 refute "the key is in none of them" grep -qF "$secret" "$log" "$signed"
 check "control: it would be found" grep -qF "$secret" "$LAB_TMP/audit/key"
 check "64 KiB at most" test "$(stat -c %s "$log")" -lt 65536
-refute "nothing is left half made" ls "$log.new"
+refute "nothing is left half made" ls "${log%/*}/.${log##*/}.new"
 
 note "How old they are"
 renewed() { [[ $(stat -c %Y "$log") -gt $made ]]; }

@@ -96,7 +96,7 @@ static void the_bytes_are_on_disk_before_they_have_the_name(void **state)
 	assert_int_equal(replace("the new one", &e), 0);
 	assert_string_equal(calls, "frd");
 	assert_true(is_whole("the new one"));
-	assert_int_equal(test_remove(dir, "file.new"), 0);
+	assert_int_equal(test_remove(dir, ".file.new"), 0);
 }
 
 static void killed_before_any_of_it_the_file_is_the_old_or_the_new_one(void **state)
@@ -144,7 +144,98 @@ static void what_was_not_synced_does_not_fill_up_the_disk(void **state)
 	(void)state;
 	fail_at = 0;
 	assert_int_equal(replace("the new one", &e), -ENOSPC);
-	assert_int_equal(test_remove(dir, "file.new"), 0);
+	assert_int_equal(test_remove(dir, ".file.new"), 0);
+}
+
+/* Whatever the umask is. */
+static void it_has_the_mode_that_was_asked_for(void **state)
+{
+	static const struct bwl_replace how[] = { { 0 }, { .mode = 0644 }, { .mode = 0600 } };
+	struct bwl_err e = { 0 };
+	mode_t was = umask(0077);
+	char path[96];
+	struct stat st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/file", dir);
+	for (size_t i = 0; i < sizeof(how) / sizeof(*how); i++) {
+		ncalls = 0;
+		assert_int_equal(bwl_bytes_replace_path(path, &how[i], "text", 4, &e), 0);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 0777, how[i].mode ? how[i].mode : 0600);
+		assert_true(is_whole("text"));
+	}
+	umask(was);
+}
+
+static void what_is_of_no_worth_after_a_power_cut_is_not_synced(void **state)
+{
+	const struct bwl_replace how = { .unsynced = true };
+	struct bwl_err e = { 0 };
+	char path[96];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/file", dir);
+	ncalls = 0;
+	memset(calls, 0, sizeof(calls));
+	assert_int_equal(bwl_bytes_replace_path(path, &how, "text", 4, &e), 0);
+	assert_string_equal(calls, "r");
+	assert_true(is_whole("text"));
+}
+
+static void room_behind_its_end_is_not_of_its_length(void **state)
+{
+	const struct bwl_replace how = { .reserve = 1 << 16 };
+	struct bwl_err e = { 0 };
+	char path[96];
+	struct stat st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/file", dir);
+	assert_int_equal(bwl_bytes_replace_path(path, &how, "text", 4, &e), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 4);
+	assert_true(st.st_blocks * 512 >= 1 << 16);
+}
+
+/* Another's file, or one that is linked elsewhere, is not written to. */
+static void what_was_left_under_the_other_name_is_not_written_to(void **state)
+{
+	struct bwl_err e = { 0 };
+	char left[96], elsewhere[96];
+	struct stat st;
+
+	(void)state;
+	snprintf(left, sizeof(left), "%s/.file.new", dir);
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", dir);
+	for (int by_name = 0; by_name < 2; by_name++) {
+		close(open(elsewhere, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+		assert_int_equal(by_name ? symlink(elsewhere, left) : link(elsewhere, left), 0);
+		assert_int_equal(replace("the new one", &e), 0);
+		assert_true(is_whole("the new one"));
+		assert_int_equal(stat(elsewhere, &st), 0);
+		assert_int_equal(st.st_size, 0);
+		assert_int_equal(st.st_nlink, 1);
+	}
+	unlink(elsewhere);
+}
+
+static void a_path_names_its_folder_and_an_error_the_file(void **state)
+{
+	struct bwl_err e = { 0 };
+	char name[300], path[96];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/none/file", dir);
+	assert_int_equal(bwl_bytes_replace_path(path, NULL, "x", 1, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/none: No such file"));
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(bwl_bytes_replace(dir, name, NULL, 0, &e), -ENAMETOOLONG);
+	assert_int_equal(chdir(dir), 0);
+	assert_int_equal(bwl_bytes_replace_path("file", NULL, "here", 4, &e), 0);
+	assert_int_equal(chdir("/"), 0);
+	assert_true(is_whole("here"));
 }
 
 static void what_was_written_reads_back_and_more_than_is_allowed_does_not(void **state)
@@ -174,6 +265,11 @@ int main(void)
 		T(killed_before_any_of_it_the_file_is_the_old_or_the_new_one),
 		T(what_cannot_be_written_is_said_and_leaves_the_old_one),
 		T(what_was_not_synced_does_not_fill_up_the_disk),
+		T(it_has_the_mode_that_was_asked_for),
+		T(what_is_of_no_worth_after_a_power_cut_is_not_synced),
+		T(room_behind_its_end_is_not_of_its_length),
+		T(what_was_left_under_the_other_name_is_not_written_to),
+		T(a_path_names_its_folder_and_an_error_the_file),
 		T(what_was_written_reads_back_and_more_than_is_allowed_does_not),
 	};
 

@@ -45,7 +45,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const names[] = { BWL_ACCEPTED, BWL_ACCEPTED ".new", "source.yaml",
+	static const char *const names[] = { BWL_ACCEPTED, "." BWL_ACCEPTED ".new", "source.yaml",
 					     "refused.json" };
 	char path[128];
 

@@ -29,8 +29,8 @@ static inline int setup(void **state)
 
 static inline int teardown(void **state)
 {
-	static const char *const name[] = { "log",     "end",   "log.bad",  "end.bad",
-					    "log.new", "bound", "bound.new" };
+	static const char *const name[] = { "log",      "end",   "log.bad",   "end.bad",
+					    ".log.new", "bound", ".bound.new" };
 	char path[100];
 
 	(void)state;
