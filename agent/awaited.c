@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Ports of the policy in force that are absent (loader/await.h): each is named when it begins to be
  * awaited, or is when this process begins, and when that ends. Attaching needs rights that bwlimitd

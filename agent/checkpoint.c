@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * See checkpoint.h. A reported checkpoint is the one that will be cosigned. So the last reported
  * ones are kept as marks, and a proof from the newest of them is made before it is requested. A

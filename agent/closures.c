@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Writes whatever is found closed in the maps into the journal (docs/journal.md): closed by a tool
  * that could not write it, by the agent after a sign of tampering, or by the gate. On a separate

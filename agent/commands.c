@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Commands of users without root: bwlimit-ctl sends its words, and bwlimitd runs bwlimit-ctl with
  * them (bwl/agent.h). The user's groups decide what is permitted; the bwlimit-ctl that runs
@@ -32,13 +32,13 @@
 
 #define ALL (1U << LINE_ROOT | 1U << LINE_OPERATE | 1U << LINE_READ | 1U << LINE_SYNC)
 #define READERS_NICE 10
-#define WORDS_MOST 64
-#define ENV_MOST 32 /* variables of our own environment that are passed on: where our files are */
+#define WORDS_MAX 64
+#define ENV_MAX 32 /* variables of our own environment that are passed on: where our files are */
 #define LONGEST_NS 60000000000ULL
 #define LONGEST_CHANGE_NS 300000000000ULL /* a policy of a million peers */
 #define TELL_NS 10000000000ULL /* without progress for this long, the reader is too slow */
-#define SAYS_MOST (64 << 20)   /* bytes of standard output, and of standard error */
-#define READS_MOST (16 << 20)  /* of a document that a reader sends */
+#define SAYS_MAX (64 << 20)    /* bytes of standard output, and of standard error */
+#define READS_MAX (16 << 20)   /* of a document that a reader sends */
 #define END_MS 2000
 #define EVERY_MS 100
 
@@ -94,16 +94,16 @@ static bool is_status(const json_t *argv)
 static int start(const struct commands *v, struct running *r, int doc, const json_t *argv,
 		 const char *as)
 {
-	char *words[WORDS_MOST + 2] = { is_status(argv) ? "bwlimit-load" : "bwlimit-ctl" };
+	char *words[WORDS_MAX + 2] = { is_status(argv) ? "bwlimit-load" : "bwlimit-ctl" };
 	char by[64], how[32], path[PATH_MAX], state[PATH_MAX + 32], pins[PATH_MAX + 32];
-	char *env[ENV_MOST + 8] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-				    "LC_ALL=C.UTF-8",
-				    by,
-				    how,
-				    state,
-				    pins,
-				    r->goes_on ? "BWLIMIT_ORDERED_STREAM=1"
-					       : "BWLIMIT_ORDERED_STREAM=" };
+	char *env[ENV_MAX + 8] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+				   "LC_ALL=C.UTF-8",
+				   by,
+				   how,
+				   state,
+				   pins,
+				   r->goes_on ? "BWLIMIT_ORDERED_STREAM=1"
+					      : "BWLIMIT_ORDERED_STREAM=" };
 	posix_spawn_file_actions_t f;
 	posix_spawnattr_t attr;
 	sigset_t none, ignored;
@@ -113,7 +113,7 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 	snprintf(how, sizeof(how), "BWLIMIT_ORDERED_AS=%s", as);
 	snprintf(state, sizeof(state), "BWLIMIT_STATE_DIR=%s", v->state_dir);
 	snprintf(pins, sizeof(pins), "BWLIMIT_PIN_DIR=%s", v->pin_dir);
-	for (unsigned i = 0, n = 7; environ[i] && n < ENV_MOST + 7; i++)
+	for (unsigned i = 0, n = 7; environ[i] && n < ENV_MAX + 7; i++)
 		if (!strncmp(environ[i], "BWLIMIT_", 8) &&
 		    strncmp(environ[i], "BWLIMIT_STATE_DIR=", 18) &&
 		    strncmp(environ[i], "BWLIMIT_PIN_DIR=", 16))
@@ -165,7 +165,7 @@ static void begin_stream(struct running *r)
 
 static const char *wrong_words(const json_t *argv)
 {
-	if (!json_array_size(argv) || json_array_size(argv) > WORDS_MOST)
+	if (!json_array_size(argv) || json_array_size(argv) > WORDS_MAX)
 		return "a command must have 1 to 64 words";
 	for (size_t i = 0; i < json_array_size(argv); i++) {
 		const char *s = json_string_value(json_array_get(argv, i));
@@ -222,7 +222,7 @@ static void command(void *arg, enum line_right right, int fd, int document, cons
 		wrong = wrong_words(argv);
 	if (!wrong && is_status(argv) && !strcmp(as, "model"))
 		wrong = "bwlimit-sync may not ask for the status";
-	if (!wrong && doc >= 0 && reads && size_of(doc) > READS_MOST)
+	if (!wrong && doc >= 0 && reads && size_of(doc) > READS_MAX)
 		wrong = "the data of a reader's command must be at most 16 MiB";
 	if (!wrong && !r) {
 		line_say(conn, json_pack("{s:s, s:b}", "error",
@@ -256,8 +256,8 @@ static bool is_to_end(const struct running *r, uint64_t now_ns)
 {
 	uint64_t longest_ns = r->goes_on ? UINT64_MAX : r->reads ? LONGEST_NS : LONGEST_CHANGE_NS;
 
-	return now_ns - r->since_ns > longest_ns || size_of(r->out) > SAYS_MOST ||
-	       size_of(r->err) > SAYS_MOST || (r->reads && line_has_gone(r->conn));
+	return now_ns - r->since_ns > longest_ns || size_of(r->out) > SAYS_MAX ||
+	       size_of(r->err) > SAYS_MAX || (r->reads && line_has_gone(r->conn));
 }
 
 static void look(struct running *r, uint64_t now_ns)

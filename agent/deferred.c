@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What follows a closure and may wait: the log, whose disk or reader may hang, and charon, which
  * may hang too. On a separate thread, so that the next sign is handled meanwhile. Lines that do not

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reads the data plane's ring buffer, and passes each event to the log (event_log.h) and to
  * subscribers (subscribers.h). On a separate thread, which waits for none of them.

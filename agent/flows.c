@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Writes flow records to disk (docs/recorder.md): every interval its thread swaps the data plane's
  * tables, waits until no packet writes to the old ones, adds them up, compares them with the peers'

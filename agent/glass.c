@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A broken glass is an alarm for as long as it holds (docs/fleet.md). The data plane ends it, and
  * reconcile.c applies the policy before.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The history's thread: reads the counters every second and writes every ten (history/). Nothing
  * waits for it and nothing depends on it. An error is reported once and retried; what passed
@@ -18,8 +18,8 @@
 #define SECOND 1000000000ULL
 #define LATE_NS 2000000ULL /* after the start of the second */
 #define LOOK_SHARE 100     /* looking takes at most one part in so many of a CPU */
-#define LOOK_MOST_S 60
-#define RETRY_MOST_S 60
+#define LOOK_MAX_S 60
+#define RETRY_MAX_S 60
 #define STOP_S 2
 
 struct class_counter {
@@ -238,7 +238,7 @@ static int step(struct history *v, bool last, struct bwl_err *e)
 		r = look(v, now, e);
 	pthread_mutex_unlock(&v->lock);
 	cost = (cpu_ns() - cost) * LOOK_SHARE / SECOND;
-	v->every_s = cost < LOOK_MOST_S ? 1 + (unsigned)cost : LOOK_MOST_S;
+	v->every_s = cost < LOOK_MAX_S ? 1 + (unsigned)cost : LOOK_MAX_S;
 	if (!r && last)
 		r = hist_recorder_flush(v->rec, false, e);
 	return r;
@@ -268,7 +268,7 @@ static void take_result(struct history *v, int r, const struct bwl_err *e)
 	v->told = true;
 	close_history(v);
 	v->retry_at_s = (int64_t)(bwl_now_ns() / SECOND) + v->retry_s;
-	v->retry_s = v->retry_s < RETRY_MOST_S / 2 ? v->retry_s * 2 : RETRY_MOST_S;
+	v->retry_s = v->retry_s < RETRY_MAX_S / 2 ? v->retry_s * 2 : RETRY_MAX_S;
 }
 
 static void run(void *arg)

@@ -42,7 +42,7 @@ static json_t *root_of(struct hist_db *db, const uint8_t key[32], bool seconds, 
 	r = hist_db_rows(db, seconds, hour, add_row, &rows, e);
 	made = ev_rows_root(&rows, &root, &slots);
 	if (!r && !made)
-		r = bwl_fail(e, E2BIG, "more than %u rows in an hour", EV_SLOTS_MOST);
+		r = bwl_fail(e, E2BIG, "more than %u rows in an hour", EV_SLOTS_MAX);
 	if (r)
 		return NULL;
 	snprintf(text[0], sizeof(text[0]), DIGITS, (uint64_t)hour);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Files that stay once they were there: sockets, the journal, the ledger, the audit log's key.
  * Without this a removed one looked like one that never was: a tool that finds no socket takes

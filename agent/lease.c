@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The lease: renewed on request of bwlimit-ctl. Its end is handled as a sign of tampering. This
  * does not have to put grants to their floors: no heartbeat goes beyond the lease

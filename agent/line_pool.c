@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See line_pool.h. */
 #include <errno.h>
 #include <linux/sockios.h>
@@ -17,9 +17,9 @@
 #include "line_pool.h"
 
 #define BACKLOG 128
-#define AT_ONCE 64         /* connections taken in one call */
-#define FDS_MOST 253       /* descriptors of one message: SCM_MAX_FD */
-#define DOC_MOST (1 << 30) /* bytes; freeing the memory of a larger one takes long */
+#define AT_ONCE 64        /* connections taken in one call */
+#define FDS_MAX 253       /* descriptors of one message: SCM_MAX_FD */
+#define DOC_MAX (1 << 30) /* bytes; freeing the memory of a larger one takes long */
 
 struct conn {
 	int fd;  /* -1: free */
@@ -210,8 +210,8 @@ static bool is_document(int doc)
 {
 	struct stat st;
 
-	return bwl_agent_is_sealed(doc) && !fstat(doc, &st) && st.st_size <= DOC_MOST &&
-	       st.st_blocks <= DOC_MOST / 512;
+	return bwl_agent_is_sealed(doc) && !fstat(doc, &st) && st.st_size <= DOC_MAX &&
+	       st.st_blocks <= DOC_MAX / 512;
 }
 
 static bool has_unread(int fd)
@@ -279,7 +279,7 @@ static int take_doc(const struct line_pool *p, struct conn *c, struct msghdr *m)
 static ssize_t receive(const struct line_pool *p, struct conn *c)
 {
 	union {
-		char room[CMSG_SPACE(FDS_MOST * sizeof(int))];
+		char room[CMSG_SPACE(FDS_MAX * sizeof(int))];
 		struct cmsghdr align;
 	} ctl;
 	struct iovec iov = { c->in + c->n, sizeof(c->in) - c->n };

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See line_porter.h. */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #define EVERY_MS 200 /* looks for clients whose time is over */
 #define STOP_MS 2000 /* how long a process may take to start when all ends */
 #define STACK_BYTES (256 * 1024)
-#define HANDED_MOST 64 /* of one porter in one call: others have their turn */
+#define HANDED_MAX 64 /* of one porter in one call: others have their turn */
 
 struct line_porter {
 	atomic_uint users; /* this thread, and the one that is handed what arrives */
@@ -218,7 +218,7 @@ struct line_who *line_porter_who(struct line_porter *t)
 
 void line_porter_run(struct line_porter *t, line_said said, void *arg)
 {
-	for (unsigned i = 0; i < HANDED_MOST; i++) {
+	for (unsigned i = 0; i < HANDED_MAX; i++) {
 		struct handed h;
 		int fd[2];
 		ssize_t n = receive_fds(t->ours, &h, sizeof(h), fd);

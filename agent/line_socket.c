@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See line_socket.h. */
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 
 #define BASE LINE_RIGHTS /* the socket without an ending, for everybody who may */
 
-#define LEFT_MOST 64
+#define LEFT_MAX 64
 #define CLOSE_MS 2000 /* how long a process may take to start when all ends */
 
 /* A connection that is given back as soon as no process is being started. */
@@ -30,7 +30,7 @@ struct line_socket {
 	struct line_who who;
 	struct line_pool *alone;                     /* NULL: there are porters */
 	struct line_porter *porter[LINE_RIGHTS + 1]; /* NULL: no such door */
-	struct left left[LEFT_MOST];
+	struct left left[LEFT_MAX];
 	unsigned nleft;
 };
 
@@ -170,7 +170,7 @@ static void give_back(struct line_socket *s)
 void line_hang_up(struct line_socket *s, enum line_right right, int fd)
 {
 	give_back(s);
-	if (s->nleft < LEFT_MOST)
+	if (s->nleft < LEFT_MAX)
 		s->left[s->nleft++] = (struct left){ right, fd };
 	else
 		close(fd);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The agent's own messages: a line, and for important ones also a record of the audit log. */
 #include <stdio.h>
 #include <syslog.h>

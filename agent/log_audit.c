@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Writes the agent's messages to the audit log, if there is one (audit/README.md). On a separate
  * thread: a hanging disk delays a line, but never the loop. Lines that do not fit the queue are

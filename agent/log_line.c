@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes one line of the agent's messages: to the journal, to people or to programs. */
 #include <pthread.h>
 #include <stdio.h>

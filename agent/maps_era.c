@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A name for the attached maps that no other maps ever had or will have. */
 #include <stdio.h>
 #include <bwl/clock.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The next hops of the policy in force, and management's gateways, stay in the neighbour table even
  * if something fills it: otherwise nobody could reach the DPU to revoke. They are checked every ten

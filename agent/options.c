@@ -12,8 +12,8 @@
 #define SECOND_US 1000000ULL
 #define HOUR_US (3600 * SECOND_US)
 #define HISTORY_BYTES (512ULL << 20)
-#define HISTORY_LEAST (8ULL << 20)
-#define HISTORY_MOST (1ULL << 40)
+#define HISTORY_MIN (8ULL << 20)
+#define HISTORY_MAX (1ULL << 40)
 
 static const char usage_text[] =
 	"usage: bwlimitd [OPTIONS]\n"
@@ -81,7 +81,7 @@ static bool take_size(const char *option, const char *word, uint64_t *ret)
 	uint64_t size = 0;
 	int r = bwl_parse_size(word, &size, &e);
 
-	if (!r && size && (size < HISTORY_LEAST || size > HISTORY_MOST))
+	if (!r && size && (size < HISTORY_MIN || size > HISTORY_MAX))
 		r = bwl_fail(&e, EINVAL, "%.32s: must be 8mb to 1tb, or 0b for none", word);
 	if (r)
 		fprintf(stderr, "bwlimitd: %s: %s\n", option, e.text);

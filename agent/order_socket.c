@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See order_socket.h. Only root can enter the folder; clients are checked nevertheless. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See order_verbs.h. A new verb is a line in the table. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What bwlimit-ctl orders from the agent, and the end of the lease that it renews. On a separate
  * thread, which waits for no disk and no driver: an order that closes is answered in milliseconds,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Mode shape paces where every uplink has fq. This is checked again and again: somebody may change
  * a qdisc at any time.

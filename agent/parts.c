@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The parts of bwlimitd, in the order in which they are started: see parts.h. */
 #include <syslog.h>
 #include "parts.h"
@@ -188,4 +188,4 @@ const struct agent_part agent_parts[] = {
 	},
 };
 const unsigned agent_nparts = sizeof(agent_parts) / sizeof(agent_parts[0]);
-_Static_assert(sizeof(agent_parts) / sizeof(agent_parts[0]) <= AGENT_PARTS_MOST, "parts");
+_Static_assert(sizeof(agent_parts) / sizeof(agent_parts[0]) <= AGENT_PARTS_MAX, "parts");

@@ -30,7 +30,7 @@ struct agent_part {
 };
 
 /* parts.c: the list */
-#define AGENT_PARTS_MOST 32
+#define AGENT_PARTS_MAX 32
 extern const struct agent_part agent_parts[];
 extern const unsigned agent_nparts;
 

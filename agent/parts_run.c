@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Starting, asking and stopping what parts.c lists. */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static struct state {
 	void *part;
 	char told[sizeof(((struct bwl_err *)0)->text)];
 	uint64_t told_ns;
-} state[AGENT_PARTS_MOST];
+} state[AGENT_PARTS_MAX];
 
 static void tell(const struct agent_part *p, struct state *s, struct bwl_err *e)
 {

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See policy_order.h. */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 #include "bwl/plural.h"
 #include "bwl/trial.h"
 
-#define END_S 10           /* how long to wait for it when the agent ends or the maps go */
-#define WARNINGS_MOST 2048 /* bytes of warnings in an answer */
+#define END_S 10          /* how long to wait for it when the agent ends or the maps go */
+#define WARNINGS_MAX 2048 /* bytes of warnings in an answer */
 
 struct policy_order {
 	const char *pin_dir;
@@ -57,7 +57,7 @@ bool policy_ask_parse(const json_t *ask, struct policy_ask *ret)
 	*ret = (struct policy_ask){ 0 };
 	if (!name || !*name || strlen(name) >= sizeof(ret->name) || !json_is_integer(size) ||
 	    json_integer_value(size) < 0 ||
-	    json_integer_value(size) > (json_int_t)BWL_POLICY_BYTES_MOST ||
+	    json_integer_value(size) > (json_int_t)BWL_POLICY_BYTES_MAX ||
 	    !json_is_integer(confirm) || json_integer_value(confirm) < 0 ||
 	    !json_is_boolean(fresh) || !json_is_boolean(trust))
 		return false;
@@ -95,7 +95,7 @@ static void on_warning(void *arg, const char *text)
 	struct policy_order *w = arg;
 
 	w->warned += strlen(text) + 8;
-	if (w->warned < WARNINGS_MOST)
+	if (w->warned < WARNINGS_MAX)
 		json_array_append_new(w->warnings, json_string(text));
 	agent_log_line(LOG_WARNING, "policy", "%s", text);
 }

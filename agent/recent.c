@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Writes the end of the audit log and its newest checkpoint as files in /run/bwlimit, for members
  * of bwlimit-read: what happened here, and a checkpoint to compare with one that was kept. The log

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Compares the desired policy with the one in force, level-triggered: at start, when the source
  * changes, and every minute. A policy holds until the desired one changes: later grants,
@@ -22,7 +22,7 @@
 
 #define EVERY_US 60000000ULL
 #define PAUSE_NS 1000000000ULL
-#define PAUSE_MOST_NS 60000000000ULL
+#define PAUSE_MAX_NS 60000000000ULL
 #define MEMORY "desired" /* the era, and the id of what was last put in force in it */
 
 struct reconcile {
@@ -477,8 +477,8 @@ static void note_passing(struct reconcile *r, const struct bwl_err *e)
 		return;
 	}
 	r->pause_ns = r->pause_ns ? 2 * r->pause_ns : PAUSE_NS;
-	if (r->pause_ns > PAUSE_MOST_NS)
-		r->pause_ns = PAUSE_MOST_NS;
+	if (r->pause_ns > PAUSE_MAX_NS)
+		r->pause_ns = PAUSE_MAX_NS;
 	r->again_ns = bwl_now_ns() + r->pause_ns;
 }
 

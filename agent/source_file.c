@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A policy file as the source, wherever its name leads (bwl/path_watch.h). */
 #include <stdlib.h>
 #include <string.h>

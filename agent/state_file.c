@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Small files in the state directory: one line, followed by its SHA-256. */
 #include <fcntl.h>
 #include <stdio.h>

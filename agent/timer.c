@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Timers of the loop. Each callback returns when the next call is due. */
 #include <string.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Runs ipsec/track.h on a separate thread while the policy in force has encrypted peers. There is
  * one tracker per pin directory: a lock on its links/ decides between this and `bwlimit-ipsecd

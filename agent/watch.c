@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Are the ports still protected? Checked when the kernel reports a change of a link, a qdisc, a
  * filter or an address, and every 100 ms for what it does not report (programs). First everything

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See ask.h. Runs on the server's thread: waiting here delays only the next request. */
 #include <stdio.h>
 #include <stdlib.h>

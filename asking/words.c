@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See words.h. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include "words.h"
 
-#define VALUE_MOST 64
+#define VALUE_MAX 64
 
 const struct asking_document *asking_find(const struct asking_document *table, const char *name)
 {
@@ -35,7 +35,7 @@ static bool is_value(const char *key, const char *s)
 	for (size_t i = 0; i < n; i++)
 		if (!isalnum((unsigned char)s[i]) && (!i || !strchr(marks, s[i])))
 			return false;
-	return n && n <= VALUE_MOST;
+	return n && n <= VALUE_MAX;
 }
 
 static int judge(const char *key, const char *value, struct bwl_err *e)
@@ -45,7 +45,7 @@ static int judge(const char *key, const char *value, struct bwl_err *e)
 	return bwl_fail(
 		e, EINVAL,
 		"%s: must be 1 to %u letters, digits, '.', '_', '-' and ':' (in a label also '='), beginning with a letter or digit",
-		key, VALUE_MOST);
+		key, VALUE_MAX);
 }
 
 json_t *asking_words(const struct asking_document *d, asking_query query, const void *arg,

@@ -216,7 +216,7 @@ const char *bwl_audit_name(const char *name, uint64_t *ret_first, uint64_t *ret_
 	if (sscanf(name, "log-%20llu-%20llu.", &first, &end) == 2) {
 		*ret_first = first;
 		*ret_end = end;
-		snprintf(want, sizeof(want), BWL_AUDIT_LEAST_NAME, first, end);
+		snprintf(want, sizeof(want), BWL_AUDIT_NAME_MIN, first, end);
 		return end > first && !strcmp(name, want) ? "least" : NULL;
 	}
 	if (sscanf(name, "log-%20llu.", &first) != 1)

@@ -53,7 +53,7 @@ char *bwl_audit_node_line(unsigned bits, const struct bwl_hash *h);
 /* "log-N.TAIL", "log-N-END.least": TAIL, or NULL. *ret_end: 0 for others. */
 const char *bwl_audit_name(const char *name, uint64_t *ret_first, uint64_t *ret_end);
 
-#define BWL_AUDIT_LEAST_NAME "log-%020llu-%020llu.least"
+#define BWL_AUDIT_NAME_MIN "log-%020llu-%020llu.least"
 struct bwl_audit_file {
 	char name[BWL_AUDIT_NAME];
 	uint64_t first; /* number of its first record */

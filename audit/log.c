@@ -92,7 +92,7 @@ static uint64_t parse_size_file(const char *dir, FILE *f, uint64_t was)
 	if (!fgets(text, sizeof(text), f))
 		*text = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	if (!bwl_parse_size(text, &size, &e) && size >= BWL_AUDIT_SIZE_LEAST)
+	if (!bwl_parse_size(text, &size, &e) && size >= BWL_AUDIT_SIZE_MIN)
 		return size;
 	/* it may be half written: nothing is pruned because of it */
 	bwl_warn("%s/size: must be a size of at least 64kb; the limit is %s", dir,

@@ -24,7 +24,7 @@ const char *bwl_audit_dir(const char *dir);
 int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_NOTE_KEY_TEXT],
 		   struct bwl_err *e);
 
-#define BWL_AUDIT_SIZE_LEAST 65536
+#define BWL_AUDIT_SIZE_MIN 65536
 /*
  * Sets the maximum size of all files, as bwl_parse_size() reads it, in the folder, where every tool
  * finds it; a program with the log open uses it from the next record on.

@@ -458,7 +458,7 @@ static int cut_host(const char *dir, int dir_fd, const struct bwl_audit_cut *c, 
 	char name[BWL_AUDIT_NAME];
 	int r;
 
-	snprintf(name, sizeof(name), BWL_AUDIT_LEAST_NAME, (unsigned long long)c->begin,
+	snprintf(name, sizeof(name), BWL_AUDIT_NAME_MIN, (unsigned long long)c->begin,
 		 (unsigned long long)c->to);
 	/* from here on the other files are no longer read */
 	r = bwl_audit_make_file(dir, dir_fd, name, c->kept, c->kept_len, 0, e);

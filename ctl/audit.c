@@ -33,7 +33,7 @@ static int audit_init(struct ctl *c, int argc, char **argv)
 	snprintf(name, sizeof(name), "bwlimit/%s", host);
 	if (size && bwl_parse_size(size, &bytes, &c->err))
 		return CTL_USAGE;
-	if (size && bytes < BWL_AUDIT_SIZE_LEAST)
+	if (size && bytes < BWL_AUDIT_SIZE_MIN)
 		return ctl_usage(c, "--size %.32s: must be at least 64kb", size);
 	r = bwl_audit_init(dir, origin ? origin : name, key, &c->err);
 	if (!r && size)

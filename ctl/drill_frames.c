@@ -28,7 +28,7 @@ static void sum_header(uint8_t *ip)
 	put16(ip + 10, ~n & 0xffff);
 }
 
-void drill_frame(const struct drill_ends *x, size_t len, uint8_t f[static DRILL_FRAME_MOST])
+void drill_frame(const struct drill_ends *x, size_t len, uint8_t f[static DRILL_FRAME_MAX])
 {
 	uint8_t *ip = f + ETH, *udp = ip + IP;
 
@@ -49,7 +49,7 @@ void drill_frame(const struct drill_ends *x, size_t len, uint8_t f[static DRILL_
 	put16(udp + 4, (unsigned)(len - ETH - IP));
 }
 
-void drill_fragment(uint8_t f[static DRILL_FRAME_MOST])
+void drill_fragment(uint8_t f[static DRILL_FRAME_MAX])
 {
 	put16(f + ETH + 6, 100); /* of 8 bytes: not the first one */
 	sum_header(f + ETH);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include "bwl/policy.h"
 
-#define DRILL_FRAME_MOST 1514
+#define DRILL_FRAME_MAX 1514
 
 /* Of the port and the destination, IPv4 in the order of the wire. */
 struct drill_ends {
@@ -23,10 +23,10 @@ int drill_ends(const struct bwl_pol_port *port, const struct bwl_policy *pol,
 	       const struct bwl_pol_peer *peer, struct drill_ends *ret, struct bwl_err *e);
 
 /* UDP of that size on the wire, from the port to the destination. */
-void drill_frame(const struct drill_ends *x, size_t len, uint8_t frame[static DRILL_FRAME_MOST]);
+void drill_frame(const struct drill_ends *x, size_t len, uint8_t frame[static DRILL_FRAME_MAX]);
 
 /* A later fragment, out of such a frame. */
-void drill_fragment(uint8_t frame[static DRILL_FRAME_MOST]);
+void drill_fragment(uint8_t frame[static DRILL_FRAME_MAX]);
 
 struct drill_evasion {
 	const char *name;

@@ -21,10 +21,10 @@
 #include "drill_frames.h"
 
 #define DEFAULT_NS 5000000000ULL
-#define LEAST_NS 1000000000ULL
-#define MOST_NS 60000000000ULL
-#define MOST_BYTES (1ULL << 30) /* the most that may be charged */
-#define MARK "drill"            /* beginning of its peer's name */
+#define MIN_NS 1000000000ULL
+#define MAX_NS 60000000000ULL
+#define BYTES_MAX (1ULL << 30) /* the most that may be charged */
+#define MARK "drill"           /* beginning of its peer's name */
 #define TITLE "bwlimit drill report, version 1\n"
 #define TRIES 3U /* of each evasion */
 #define SMALL 200U
@@ -116,7 +116,7 @@ static int run(struct drill *d, const uint8_t *frame, size_t len, unsigned n)
 
 static int try_evasion(struct drill *d, const struct drill_evasion *x)
 {
-	uint8_t frame[DRILL_FRAME_MOST];
+	uint8_t frame[DRILL_FRAME_MAX];
 	struct bwl_peer_count was, is;
 	size_t len = SMALL;
 	uint64_t before;
@@ -154,7 +154,7 @@ static int try_evasion(struct drill *d, const struct drill_evasion *x)
  */
 static int try_one(struct drill *d, const char *name, bool fragment)
 {
-	uint8_t frame[DRILL_FRAME_MOST];
+	uint8_t frame[DRILL_FRAME_MAX];
 	struct bwl_peer_count was, is;
 	int act = TC_ACT_SHOT, r = count(d, &was);
 	uint64_t frames, bytes, refused;
@@ -194,7 +194,7 @@ static int try_limit(struct drill *d)
 	const uint64_t burst = d->peer->grant.burst ? d->peer->grant.burst
 						    : bwl_default_burst(rate);
 	struct bwl_peer_count was, is;
-	uint8_t frame[DRILL_FRAME_MOST];
+	uint8_t frame[DRILL_FRAME_MAX];
 	int act, r = count(d, &was);
 	char text[200];
 
@@ -385,7 +385,7 @@ static int find_peer(struct drill *d)
 		return bwl_fail(&d->c->err, EINVAL, "peer %s: its grant needs a rate",
 				d->peer_name);
 	if ((double)l->rate_bps / 8e9 * (double)d->for_ns + (double)(l->burst ? l->burst : 0) >
-	    (double)MOST_BYTES)
+	    (double)BYTES_MAX)
 		return bwl_fail(
 			&d->c->err, E2BIG,
 			"peer %s: at %s a drill of this length would be charged more than 1gb",
@@ -469,7 +469,7 @@ static int live(struct ctl *c, int argc, char **argv)
 			d.peer_name);
 	if (for_text && bwl_parse_time(for_text, &d.for_ns, &c->err))
 		return CTL_USAGE;
-	if (d.for_ns < LEAST_NS || d.for_ns > MOST_NS)
+	if (d.for_ns < MIN_NS || d.for_ns > MAX_NS)
 		return ctl_usage(c, "--for %.32s: must be 1s to 60s", for_text);
 	r = must_be_logged(c);
 	if (!r)

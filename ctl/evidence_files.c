@@ -14,7 +14,7 @@
 #include "evidence/keys.h"
 #include "flows/list.h"
 
-#define PEERS_MOST (256U << 20) /* bytes of an interval's peers */
+#define PEERS_MAX (256U << 20) /* bytes of an interval's peers */
 
 int evidence_read(const char *path, size_t most, char **ret, size_t *ret_len, struct bwl_err *e)
 {
@@ -78,7 +78,7 @@ int evidence_interval(const char *state_dir, const struct ev_found *x, struct ev
 		return r;
 	snprintf(path, sizeof(path), "%s/" FLOWS_DIR "/%s", state_dir,
 		 flows_store_name(x->x.id.sequence, name));
-	r = evidence_read(path, EV_FILE_MOST, &text, &n, e);
+	r = evidence_read(path, EV_FILE_MAX, &text, &n, e);
 	if (r)
 		return r;
 	r = ev_interval_make(text, n, key, ret, &why);
@@ -198,7 +198,7 @@ static int parse_peers(struct evidence_part *p, const char *text, size_t len, st
 		int r;
 
 		nl = memchr(text, '\n', len);
-		if (!nl || nl - text >= EV_TEXT || p->npeers == EV_SLOTS_MOST)
+		if (!nl || nl - text >= EV_TEXT || p->npeers == EV_SLOTS_MAX)
 			return bwl_fail(e, EBADMSG, "slot %u is cut off, or one too many",
 					p->npeers);
 		o = json_loadb(text, (size_t)(nl - text), JSON_REJECT_DUPLICATES, NULL);
@@ -228,7 +228,7 @@ static int read_all(const struct evidence_export *d, size_t i, struct evidence_p
 		r = read_part(d, i, EVIDENCE_PROOF, BWL_TLOG_PROOF_MAX, &ret->proof,
 			      &ret->proof_len, e);
 	if (!r)
-		r = read_part(d, i, EVIDENCE_PEERS, PEERS_MOST, &peers, &len, e);
+		r = read_part(d, i, EVIDENCE_PEERS, PEERS_MAX, &peers, &len, e);
 	if (r)
 		return r;
 	r = ev_entry_line(ret->line, ret->line_len, &ret->x, &ret->n, &why);

@@ -308,9 +308,9 @@ static int read_bytes(struct ctl *c, const char *dir, struct evidence_bytes *b)
 
 int evidence_nonce(struct ctl *c, const char *nonce)
 {
-	return !nonce || (*nonce && strlen(nonce) <= EV_NONCE_MOST)
+	return !nonce || (*nonce && strlen(nonce) <= EV_NONCE_MAX)
 		       ? 0
-		       : ctl_usage(c, "--nonce: must be a text of 1 to %d bytes", EV_NONCE_MOST);
+		       : ctl_usage(c, "--nonce: must be a text of 1 to %d bytes", EV_NONCE_MAX);
 }
 
 int evidence_challenge(struct ctl *c, int argc, char **argv)
@@ -339,7 +339,7 @@ int evidence_challenge(struct ctl *c, int argc, char **argv)
 	if (argc != 1 || !seed_from || !draws || !path)
 		return ctl_usage(
 			c, "evidence challenge needs --seed-from, --draws, --write and a folder");
-	if (ctl_number(c, "--draws", draws, EV_DRAWS_MOST, &n))
+	if (ctl_number(c, "--draws", draws, EV_DRAWS_MAX, &n))
 		return CTL_USAGE;
 	r = evidence_nonce(c, nonce);
 	if (!r)

@@ -55,7 +55,7 @@ static int read_side(struct side *s, const struct ev_trust *t)
 	json_t *doc;
 	char *text;
 	size_t n;
-	int r = evidence_read(s->path, EV_OPENING_MOST, &text, &n, &s->c->err);
+	int r = evidence_read(s->path, EV_OPENING_MAX, &text, &n, &s->c->err);
 
 	if (r)
 		return r;

@@ -9,11 +9,11 @@
 #include "evidence/draw.h"
 #include "evidence_verify.h"
 
-#define MOST_PROBLEMS 1000 /* the most that are listed */
+#define PROBLEMS_MAX 1000 /* the most that are listed */
 
 static void problem(struct verify *v, const char *text)
 {
-	if (v->nproblems++ >= MOST_PROBLEMS)
+	if (v->nproblems++ >= PROBLEMS_MAX)
 		return;
 	json_array_append_new(v->problems, json_string(text) ?: json_string("(not UTF-8)"));
 	if (!v->c->json)
@@ -23,7 +23,7 @@ static void problem(struct verify *v, const char *text)
 /* Not wrong, as far as can be seen here; but nobody may take it for checked. */
 static void newer(struct verify *v, const char *text)
 {
-	if (v->nnewer++ >= MOST_PROBLEMS)
+	if (v->nnewer++ >= PROBLEMS_MAX)
 		return;
 	json_array_append_new(v->problems, json_sprintf("newer: cannot judge: %s", text)
 						   ?: json_string("newer: cannot judge"));
@@ -45,7 +45,7 @@ static void on_chain(bool bad, const char *text, void *arg)
 
 	if (bad)
 		problem(v, text);
-	else if (!v->c->json && v->nnotes++ < MOST_PROBLEMS)
+	else if (!v->c->json && v->nnotes++ < PROBLEMS_MAX)
 		bwl_put(stdout, "note %s\n", text);
 }
 
@@ -287,7 +287,7 @@ static int verify_file(struct verify *v, const char *path)
 	char *text, said[600];
 	json_t *doc;
 	size_t n;
-	int r = evidence_read(path, EV_OPENING_MOST, &text, &n, &v->c->err);
+	int r = evidence_read(path, EV_OPENING_MAX, &text, &n, &v->c->err);
 
 	if (r)
 		return r;
@@ -440,7 +440,7 @@ int evidence_verify(struct ctl *c, int argc, char **argv)
 		return ctl_usage(c, "--whole needs a file written by evidence open");
 	if (!r)
 		r = evidence_nonce(c, nonce);
-	if (!r && draws && ctl_number(c, "--draws", draws, EV_DRAWS_MOST, &ndraws))
+	if (!r && draws && ctl_number(c, "--draws", draws, EV_DRAWS_MAX, &ndraws))
 		return CTL_USAGE;
 	if (!r)
 		r = evidence_trust(c, key, &witnesses, &v.trust);

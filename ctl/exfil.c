@@ -14,7 +14,7 @@
 #include <bwl/pci.h>
 #include "ctl.h"
 
-#define BUDGET_MOST 4096 /* bytes of budget.json */
+#define BUDGET_MAX 4096 /* bytes of budget.json */
 
 /*
  * Network cards of this machine that are not a DPU's and have no device that is a port or
@@ -108,7 +108,7 @@ static json_t *read_budget(const char *path)
 	size_t len;
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    bwl_bytes_read(fd, BUDGET_MOST, &text, &len, NULL))
+	    bwl_bytes_read(fd, BUDGET_MAX, &text, &len, NULL))
 		return NULL;
 	return json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 }

@@ -386,7 +386,7 @@ static uint32_t inner_mtu(const struct judge *j)
 
 	if (j->peer && j->peer->meta.path != BWL_PATH_CLEAR) {
 		more = j->v->pins->tunnel[j->q->peer].overhead;
-		more = more ? more : BWL_ESP_MOST;
+		more = more ? more : BWL_ESP_MAX;
 	}
 	return j->base->mtu > more ? j->base->mtu - more : 0;
 }

@@ -12,11 +12,11 @@
 #include "flows/store.h"
 
 #define SECOND 1000000000ULL
-#define MOST_SINCE_S (366 * 86400)
+#define SINCE_S_MAX (366 * 86400)
 /* Root reads the files for users, who may ask as often as they like. */
 #define ORDERED_SINCE_S 3600
-#define MOST_SHOWN 20   /* shown to people by default */
-#define MOST_KEPT 20000 /* kept in memory; twice as many while files are read */
+#define SHOWN_MAX 20   /* shown to people by default */
+#define KEPT_MAX 20000 /* kept in memory; twice as many while files are read */
 
 /* A flow over all intervals asked for, or a remainder: one of its lines, and the sums. */
 struct flow {
@@ -121,7 +121,7 @@ static void prune(struct found *f)
 	for (i = 0; i < f->n; i++) {
 		struct flow *x = &f->flow[i];
 
-		if (i < MOST_KEPT) {
+		if (i < KEPT_MAX) {
 			json_object_set_new(f->at, x->name, json_integer((json_int_t)i));
 			continue;
 		}
@@ -129,7 +129,7 @@ static void prune(struct found *f)
 		free(x->name);
 		free(x->text);
 	}
-	f->n = f->n < MOST_KEPT ? f->n : MOST_KEPT;
+	f->n = f->n < KEPT_MAX ? f->n : KEPT_MAX;
 }
 
 static struct flow *flow_of(struct found *f, const json_t *line)
@@ -142,7 +142,7 @@ static struct flow *flow_of(struct found *f, const json_t *line)
 		free(name);
 		return &f->flow[json_integer_value(i)];
 	}
-	if (f->n == (size_t)2 * MOST_KEPT)
+	if (f->n == (size_t)2 * KEPT_MAX)
 		prune(f);
 	if (f->n == f->room)
 		f->flow = bwl_must(
@@ -503,7 +503,7 @@ static int settle(struct ctl *c, struct ask *a, const char *since, const char *p
 
 	if (since && bwl_parse_time(since, &ns, &c->err))
 		return CTL_USAGE;
-	if (ns > MOST_SINCE_S * SECOND)
+	if (ns > SINCE_S_MAX * SECOND)
 		return ctl_usage(c, "--since %.32s: at most 366 days", since);
 	if (ns > ORDERED_SINCE_S * SECOND && ctl_is_ordered())
 		return ctl_usage(c, "--since %.32s: at most 1h, where bwlimitd runs it", since);
@@ -522,7 +522,7 @@ static int flows(struct ctl *c, int argc, char **argv)
 		{ "--state-dir", NULL, &a.dir }, { NULL, NULL, NULL },
 	};
 	struct found f = { 0 };
-	uint64_t n = c->json ? UINT32_MAX : MOST_SHOWN;
+	uint64_t n = c->json ? UINT32_MAX : SHOWN_MAX;
 	int r = ctl_only_opts(c, argc, argv, opts);
 
 	if (!r)

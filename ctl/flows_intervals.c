@@ -12,8 +12,8 @@
 #include "bwl/desired.h"
 #include "flows/store.h"
 
-#define MOST 360 /* one hour, at ten seconds each */
-#define MOST_SHOWN 20
+#define INTERVALS_MAX 360 /* one hour, at ten seconds each */
+#define SHOWN_MAX 20
 
 /* An interval: its head, and the line of the peer asked for. */
 struct interval {
@@ -279,13 +279,13 @@ int ctl_flows_intervals(struct ctl *c, int argc, char **argv)
 		{ "--state-dir", NULL, &dir },
 		{ NULL, NULL, NULL },
 	};
-	BWL_AUTO_FREE struct interval *x = bwl_must(calloc(MOST, sizeof(*x)));
-	uint64_t most = MOST_SHOWN;
+	BWL_AUTO_FREE struct interval *x = bwl_must(calloc(INTERVALS_MAX, sizeof(*x)));
+	uint64_t most = SHOWN_MAX;
 	size_t n = 0;
 	int r = ctl_only_opts(c, argc, argv, opts);
 
 	if (!r && most_text)
-		r = ctl_number(c, "--most", most_text, MOST, &most);
+		r = ctl_number(c, "--most", most_text, INTERVALS_MAX, &most);
 	if (!r)
 		r = take_all(c, dir, peer, most, x, &n);
 	if (!r)

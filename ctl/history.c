@@ -10,7 +10,7 @@
 #include "history/db.h"
 
 #define SECOND 1000000000ULL
-#define MOST_STEPS 100000
+#define STEPS_MAX 100000
 #define STEPS 60 /* by default, at most */
 
 struct ask {
@@ -68,11 +68,11 @@ static int settle_times(struct ctl *c, const char *since, const char *until, con
 	a->from_s = (a->now_s - from) / a->step_s * a->step_s;
 	a->n = (size_t)((a->now_s - to - a->from_s + a->step_s - 1) / a->step_s);
 	a->to_s = a->from_s + (int64_t)a->n * a->step_s;
-	if (a->n > MOST_STEPS)
+	if (a->n > STEPS_MAX)
 		return ctl_usage(
 			c,
 			"%zu steps are too many, at most %d: use a longer --step or a later --since",
-			a->n, MOST_STEPS);
+			a->n, STEPS_MAX);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "ctl.h"
 #include "stats.h"
 
-#define MOST_NS 3600000000000ULL
+#define MAX_NS 3600000000000ULL
 
 static struct bwl_value get_peer(const void *row)
 {
@@ -176,7 +176,7 @@ static int latency_show(struct ctl *c, int argc, char **argv)
 
 	if (!r && for_text && bwl_parse_time(for_text, &for_ns, &c->err))
 		r = CTL_USAGE;
-	if (!r && for_text && (!for_ns || for_ns > MOST_NS))
+	if (!r && for_text && (!for_ns || for_ns > MAX_NS))
 		r = ctl_usage(c, "--for %.32s: must be greater than 0, and at most 1h", for_text);
 	if (!r)
 		r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);

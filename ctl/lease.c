@@ -96,7 +96,7 @@ static int renew(struct ctl *c, int argc, char **argv)
 		return r;
 	if (words && bwl_parse_time(words, &for_ns, &c->err))
 		return CTL_USAGE;
-	if (words && (for_ns < BWL_LEASE_LEAST_NS || for_ns > BWL_LEASE_MOST_NS))
+	if (words && (for_ns < BWL_LEASE_MIN_NS || for_ns > BWL_LEASE_MAX_NS))
 		return ctl_usage(c, "--for '%.64s': must be 1s to the policy's lease", words);
 	r = bwl_audit_intent(&c->err, "lease renew%s%s%s%s", words ? " --for " : "",
 			     words ? words : "", *why ? " reason " : "", why);

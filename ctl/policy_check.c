@@ -70,7 +70,7 @@ static void print_errors(const char *file, const struct bwl_errors *all)
 		bwl_err_print(&all->list[i], CTL_PROGRAM, false);
 	if (all->more)
 		fprintf(stderr, "%s: more than %d errors; the others are not shown\n", file,
-			BWL_ERRORS_MOST);
+			BWL_ERRORS_MAX);
 	else
 		fprintf(stderr, "%s: %zu error%s\n", file, all->n, BWL_S(all->n));
 }

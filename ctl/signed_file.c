@@ -15,7 +15,7 @@ int ctl_signed_read(struct ctl *c, const char *file, char **ret, size_t *ret_len
 
 	if (fd < 0)
 		return bwl_fail(&c->err, errno, "cannot open %s: %s", file, strerror(errno));
-	r = bwl_bytes_read(fd, BWL_SIGNED_BYTES_MOST, ret, ret_len, &c->err);
+	r = bwl_bytes_read(fd, BWL_SIGNED_BYTES_MAX, ret, ret_len, &c->err);
 	if (r)
 		snprintf(c->err.file, sizeof(c->err.file), "%s", file);
 	return r;

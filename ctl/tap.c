@@ -12,8 +12,8 @@
 #include "tap/capture.h"
 #include "tap/headers.h"
 
-#define MOST_NS 3600000000000ULL
-#define MOST_BYTES (100ULL << 20)
+#define MAX_NS 3600000000000ULL
+#define BYTES_MAX (100ULL << 20)
 
 struct order {
 	const char *peer, *file; /* file NULL: standard output */
@@ -79,7 +79,7 @@ static int settle(struct ctl *c, struct order *o, int argc, char **argv, const c
 	if (bwl_parse_time(for_text, &o->for_ns, &c->err) ||
 	    (most && bwl_parse_size(most, &o->most_bytes, &c->err)))
 		return CTL_USAGE;
-	if (!o->for_ns || o->for_ns > MOST_NS)
+	if (!o->for_ns || o->for_ns > MAX_NS)
 		return ctl_usage(c, "--for %.32s: must be greater than 0, and at most 1h",
 				 for_text);
 	if (c->json)
@@ -149,7 +149,7 @@ static int capture(struct ctl *c, struct order *o, FILE *f)
 static int tap(struct ctl *c, int argc, char **argv)
 {
 	const char *for_text = NULL, *most = NULL;
-	struct order o = { .most_bytes = MOST_BYTES };
+	struct order o = { .most_bytes = BYTES_MAX };
 	const struct ctl_opt opts[] = {
 		{ "--for", NULL, &for_text },
 		{ "--write", NULL, &o.file },

@@ -6,7 +6,7 @@
 #include "ordered.h"
 #include "top.h"
 
-#define ORDERED_LEAST_NS 1000000000ULL /* a reader's running `top` is root's process */
+#define ORDERED_MIN_NS 1000000000ULL /* a reader's running `top` is root's process */
 
 static const struct bwl_column columns[] = {
 	{ &bwl_f_peer, BWL_BOTH },
@@ -142,7 +142,7 @@ static int top(struct ctl *c, int argc, char **argv)
 		return CTL_USAGE;
 	if (ns < 10000000ULL || ns > 3600000000000ULL)
 		return ctl_usage(c, "--interval %.32s: 10ms to 1h", interval);
-	if (!once && ns < ORDERED_LEAST_NS && ctl_is_ordered())
+	if (!once && ns < ORDERED_MIN_NS && ctl_is_ordered())
 		return ctl_usage(c, "--interval %.32s: 1s to 1h, where bwlimitd runs it", interval);
 	r = choose(c, sort, filter, &t);
 	if (r)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See glass.h. */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,8 +91,8 @@ int bwl_glass_open(const struct bwl_memory *m, const char *dir, const char *byte
 	if (!r)
 		r = glass_judge(dir, d, e);
 	left = d->terms.not_after_s - now;
-	ret->for_ns = (uint64_t)left < BWL_GLASS_MOST_NS / SECOND ? (uint64_t)left * SECOND
-								  : BWL_GLASS_MOST_NS;
+	ret->for_ns = (uint64_t)left < BWL_GLASS_MAX_NS / SECOND ? (uint64_t)left * SECOND
+								 : BWL_GLASS_MAX_NS;
 	if (r)
 		bwl_glass_free(ret);
 	return r;
@@ -116,7 +116,7 @@ static struct bwl_policy *signed_policy(const char *dir, const struct bwl_digest
 	snprintf(path, sizeof(path), "%s/documents/%s", dir, bwl_hex_encode(held->b, 32, hex));
 	BWL_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
-	if (fd < 0 || bwl_bytes_read(fd, BWL_SIGNED_BYTES_MOST, &bytes, &len, NULL) ||
+	if (fd < 0 || bwl_bytes_read(fd, BWL_SIGNED_BYTES_MAX, &bytes, &len, NULL) ||
 	    bwl_signed_peek(bytes, len, &d, NULL))
 		return NULL;
 	text = bwl_payload_text(d.body, "text");

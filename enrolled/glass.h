@@ -16,8 +16,8 @@
 #include <bwl/trial.h>
 #include "signed/memory.h"
 
-#define BWL_GLASS "broken-glass.json"       /* in the state directory */
-#define BWL_GLASS_MOST_NS BWL_TRIAL_MOST_NS /* the maximum duration */
+#define BWL_GLASS "broken-glass.json"     /* in the state directory */
+#define BWL_GLASS_MAX_NS BWL_TRIAL_MAX_NS /* the maximum duration */
 
 struct bwl_glass {
 	struct bwl_signed doc;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The file: "# bwlimit glass 1 SHA256" (of what follows), and one JSON object: the number of all
  * that were ever used, and the newest of each type and name. Whoever can write it can write a
@@ -19,9 +19,9 @@
 #include "signed/payload.h"
 
 #define WORD "glass"
-#define BYTES_MOST (1UL << 20)
-#define USED_MOST 256
-#define IDS_MOST 4096
+#define BYTES_MAX (1UL << 20)
+#define USED_MAX 256
+#define IDS_MAX 4096
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
@@ -67,7 +67,7 @@ static int load(const char *dir, json_t **ret, struct bwl_err *e)
 	}
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));
-	r = bwl_bytes_read(fd, BYTES_MOST, &bytes, &len, e);
+	r = bwl_bytes_read(fd, BYTES_MAX, &bytes, &len, e);
 	if (r)
 		return r;
 	*ret = parse(bytes, len);
@@ -139,7 +139,7 @@ static json_t *ids_of(const struct bwl_policy *pol, const struct bwl_memory *m)
 {
 	json_t *ids = json_object();
 
-	for (size_t i = 0; i < pol->npeers && json_object_size(ids) < IDS_MOST; i++) {
+	for (size_t i = 0; i < pol->npeers && json_object_size(ids) < IDS_MAX; i++) {
 		const struct bwl_pol_peer *q = &pol->peers[i];
 
 		if (q->ipsec_id && !bwl_identity_is_peer(q->name, NULL, q->ipsec_id) &&
@@ -174,10 +174,10 @@ int glass_use(const char *dir, const struct bwl_signed *d, const struct bwl_poli
 	if (find(all, d, &at))
 		json_array_remove(list, at);
 	forget_ended(all, m);
-	if (json_array_size(list) >= USED_MOST) {
+	if (json_array_size(list) >= USED_MAX) {
 		bwl_fail(e, ENOSPC,
 			 "%d documents have broken glass here already, and none has ended",
-			 USED_MOST);
+			 USED_MAX);
 		return bwl_hint(e, "a revocation with `new_epoch` ends them all");
 	}
 	item = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s}", "type", bwl_signed_word(d->type), "name",
@@ -191,7 +191,7 @@ int glass_use(const char *dir, const struct bwl_signed *d, const struct bwl_poli
 	json_array_append_new(list, item);
 	json_object_set_new(all, "count",
 			    json_integer((json_int_t)bwl_payload_number(all, "count") + 1));
-	return bwl_checked_keep(WORD, dir, BWL_GLASS, all, BYTES_MOST, e);
+	return bwl_checked_keep(WORD, dir, BWL_GLASS, all, BYTES_MAX, e);
 }
 
 int bwl_glass_used(const char *dir, uint64_t *ret, struct bwl_err *e)

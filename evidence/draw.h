@@ -6,8 +6,8 @@
 #include "audit/witness.h"
 #include "hash.h"
 
-#define EV_DRAWS_MOST 100000
-#define EV_NONCE_MOST 200
+#define EV_DRAWS_MAX 100000
+#define EV_NONCE_MAX 200
 /*
  * The seed depends on a checkpoint's text, those witnesses' signatures on it and the auditor's
  * text: nothing that the prover could vary to try again. nonce NULL: none. -EBADMSG: not a note, or

@@ -450,7 +450,7 @@ static int take_records(struct ev_interval *v, struct slot *slot, size_t n, stru
 					EV_PARTS);
 		s->peer.slots = ev_slots(s->own.n, 1);
 		if (!s->peer.slots)
-			return bwl_fail(e, E2BIG, "more than %u records of a peer", EV_SLOTS_MOST);
+			return bwl_fail(e, E2BIG, "more than %u records of a peer", EV_SLOTS_MAX);
 		if (i && s->own.id == s[-1].own.id)
 			return bwl_fail(e, EBADMSG, "duplicate peer");
 	}
@@ -500,9 +500,9 @@ static int take_slots(struct ev_interval *v, struct slot **all, size_t n, struct
 {
 	struct bwl_hash *hash;
 
-	v->slots = ev_slots(n, EV_SLOTS_LEAST);
+	v->slots = ev_slots(n, EV_SLOTS_MIN);
 	if (!v->slots)
-		return bwl_fail(e, E2BIG, "more than %u peers", EV_SLOTS_MOST);
+		return bwl_fail(e, E2BIG, "more than %u peers", EV_SLOTS_MAX);
 	*all = bwl_must(reallocarray(*all, v->slots, sizeof(**all)));
 	fill(v, *all, n);
 	qsort(*all, v->slots, sizeof(**all), by_pseudonym);

@@ -10,8 +10,8 @@
 
 #define EV_BOOT 40
 #define EV_TIME 40
-#define EV_SLOTS_LEAST 16       /* of peers */
-#define EV_FILE_MOST (1U << 30) /* bytes of an interval's file */
+#define EV_SLOTS_MIN 16        /* of peers */
+#define EV_FILE_MAX (1U << 30) /* bytes of an interval's file */
 
 /* A line about a flow or a remainder: the parts that are summed. */
 struct ev_record {

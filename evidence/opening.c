@@ -172,7 +172,7 @@ static int check_slot(struct judge *j, const json_t *o)
 	unsigned n;
 	int r;
 
-	if (!ev_number_parse(json_object_get(o, "slot"), EV_SLOTS_MOST - 1, &slot))
+	if (!ev_number_parse(json_object_get(o, "slot"), EV_SLOTS_MAX - 1, &slot))
 		return bad(j, "it has no slot");
 	j->slot = (uint32_t)slot;
 	r = ev_peer_parse(json_object_get(o, "peer"), &j->peer, &e);

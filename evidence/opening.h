@@ -10,7 +10,7 @@
 #include "entry.h"
 
 #define EV_OPENING_KIND "evidence-opening"
-#define EV_OPENING_MOST (512U << 20) /* bytes of a file */
+#define EV_OPENING_MAX (512U << 20) /* bytes of a file */
 
 /* The keys to trust. */
 struct ev_trust {

@@ -282,7 +282,7 @@ static const char *parse_fields(const json_t *o, struct ev_peer *ret, const char
 	if (!parse_cpus(json_object_get(o, "cpus"), ret))
 		return "cpus";
 	*must = "a power of two up to 2^20";
-	if (!ev_number_parse(json_object_get(o, "slots"), EV_SLOTS_MOST, &slots) ||
+	if (!ev_number_parse(json_object_get(o, "slots"), EV_SLOTS_MAX, &slots) ||
 	    !ev_is_slots(slots))
 		return "slots";
 	ret->slots = (uint32_t)slots;

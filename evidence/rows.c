@@ -43,7 +43,7 @@ void ev_rows_add(struct ev_rows *v, const struct ev_row *row)
 
 bool ev_rows_root(struct ev_rows *v, struct bwl_hash *ret, uint32_t *ret_slots)
 {
-	uint32_t slots = ev_slots(v->n, EV_SLOTS_LEAST);
+	uint32_t slots = ev_slots(v->n, EV_SLOTS_MIN);
 	uint8_t salt[EV_SALT];
 
 	while (slots && v->n < slots) {

@@ -9,14 +9,14 @@ uint32_t ev_slots(uint64_t n, uint32_t least)
 {
 	uint32_t slots = least ? least : 1;
 
-	while (slots < n && slots < EV_SLOTS_MOST)
+	while (slots < n && slots < EV_SLOTS_MAX)
 		slots *= 2;
 	return slots < n ? 0 : slots;
 }
 
 bool ev_is_slots(uint64_t n)
 {
-	return n && n <= EV_SLOTS_MOST && !(n & (n - 1));
+	return n && n <= EV_SLOTS_MAX && !(n & (n - 1));
 }
 
 void ev_record_commit(const uint8_t salt[static EV_SALT], const void *bytes, size_t len,

@@ -9,7 +9,7 @@
 
 #include "hash.h"
 
-#define EV_SLOTS_MOST (1U << 20)
+#define EV_SLOTS_MAX (1U << 20)
 #define EV_DEPTH 20
 /* The smallest power of two that has room for n and is at least least; 0: too many. */
 uint32_t ev_slots(uint64_t n, uint32_t least);

@@ -18,7 +18,7 @@
 #define DAY_S 86400
 #define AT_ONCE 16 /* intervals per step, so that the caller's other work gets its turn */
 #define BACK 10000 /* newest files, at most, that are searched for one that is in the log */
-#define PAUSE_MOST_S 60
+#define PAUSE_MAX_S 60
 #define HEAD 4096 /* bytes of a file, enough for its first line */
 
 struct ev_writer {
@@ -170,7 +170,7 @@ static int make(struct ev_writer *w, uint64_t number, int64_t wall_s, struct bwl
 	if (is_made(w, &st))
 		return 0;
 	w->made_of.st_ino = 0;
-	r = bwl_bytes_read(fd, EV_FILE_MOST, &text, &len, e);
+	r = bwl_bytes_read(fd, EV_FILE_MAX, &text, &len, e);
 	if (r)
 		return r;
 	r = take_key(w, day_of(text, len, wall_s), e);
@@ -240,7 +240,7 @@ static int enter_some(struct ev_writer *w, const uint64_t *number, size_t n, int
 
 unsigned ev_writer_pause_s(unsigned failures)
 {
-	return failures < 6 ? 1U << failures : PAUSE_MOST_S;
+	return failures < 6 ? 1U << failures : PAUSE_MAX_S;
 }
 
 int ev_writer_step(struct ev_writer *w, int64_t wall_s, struct bwl_err *e)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * How long packets are delayed, as histograms: for each of at most 63 peers that are measured by
  * name, and for all others together, whose label is empty.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The lists of metrics: of the node, and of each port and reason. peers.c has those of peers. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The metrics of each peer, and of what a host port may send to it (`ports`). First everything is
  * read, then it is printed.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Lines of Prometheus' text format, see prometheus.h. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See state.h: heartbeat, lease, clock, verify, volumes of node, zones and ports. */
 #include <string.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See verified.h. */
 #include <errno.h>
 #include <jansson.h>
@@ -11,7 +11,7 @@
 #include <bwl/for_readers.h>
 #include "verified.h"
 
-#define MOST (1U << 20)
+#define FILE_MAX (1U << 20)
 
 static int open_it(const char *path, struct stat *st, struct bwl_err *e)
 {
@@ -57,7 +57,7 @@ int bwl_verified(const char *pin_dir, struct bwl_verified *ret, struct bwl_err *
 	fd = open_it(at.sun_path, &st, e);
 	if (fd < 0)
 		return fd;
-	r = bwl_bytes_read(fd, MOST, &text, &len, e);
+	r = bwl_bytes_read(fd, FILE_MAX, &text, &len, e);
 	if (r)
 		return r;
 	o = json_loadb(text, len, 0, NULL);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The writer: see db.h. */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Errors and the head of history.db, for the writer and readers. */
 #include <stdio.h>
 #include <string.h>

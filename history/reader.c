@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* For readers: see db.h. The writer continues meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>

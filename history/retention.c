@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Folding, forgetting, and the bound on disk: see hist_db_tend() in db.h. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* All rows of an hour, unchanged, so that they can be committed to. */
 #include <stdio.h>
 #include "db_internal.h"

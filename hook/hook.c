@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Attaches and replaces programs. hook_query.c asks the kernel what is attached. */
 #include <errno.h>
 #include <linux/if_link.h>

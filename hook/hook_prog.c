@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Whether a program is ours, its tag and its pins: see hook_tc.h. */
 #include <errno.h>
 #include <stdio.h>

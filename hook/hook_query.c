@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What is attached at a hook, in which order, and whether it is ours. */
 #include <errno.h>
 #include <linux/if_link.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See libxdp.h. The result is read back: libxdp falls back silently. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What must be attached at a port, and a check of it: see port_programs.h. */
 #include <errno.h>
 #include <stdio.h>

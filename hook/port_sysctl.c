@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See port_sysctl.h. */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define ALL BWL_SYSCTL_ALL
 
 #define KEEP_ADDRESSES "ipv6/conf/%s/keep_addr_on_down"
-#define LEAST (-1000000) /* -1 is also what a missing file reads as */
+#define VALUE_MIN (-1000000) /* -1 is also what a missing file reads as */
 
 /*
  * %s is the device's name, or "all". The kernel (6.x, IN_DEV_*CONF in inetdevice.h) combines the
@@ -38,7 +38,7 @@ static const struct rule {
 	 */
 	{ HOST, KEEP_ADDRESSES, 1, 1, 1, 0, "the port loses its addresses when it goes down" },
 	/* A host that answers duplicate address detection takes the address away from the DPU. */
-	{ HOST | ALL, "ipv6/conf/%s/accept_dad", 0, LEAST, 0, 0,
+	{ HOST | ALL, "ipv6/conf/%s/accept_dad", 0, VALUE_MIN, 0, 0,
 	  "a host that answers takes the address away from the DPU" },
 	{ HOST, "ipv6/conf/%s/dad_transmits", 0, 0, 0, 0,
 	  "a host that answers takes the address away from the DPU" },
@@ -55,7 +55,8 @@ static const struct rule {
 	{ BOTH | ALL, "ipv4/conf/%s/proxy_arp", 0, 0, 0, 0, "the DPU answers for others" },
 	{ BOTH, "ipv4/conf/%s/proxy_arp_pvlan", 0, 0, 0, 0, "the DPU answers for others" },
 	{ BOTH, "ipv4/conf/%s/accept_source_route", 0, 0, 0, 0, "a sender chooses the way" },
-	{ BOTH, "ipv6/conf/%s/accept_source_route", 0, LEAST, 0, 0, "a sender chooses the way" },
+	{ BOTH, "ipv6/conf/%s/accept_source_route", 0, VALUE_MIN, 0, 0,
+	  "a sender chooses the way" },
 	{ BOTH, "ipv6/conf/%s/seg6_enabled", 0, 0, 0, 0, "a sender chooses the way" },
 	{ BOTH, "ipv6/conf/%s/rpl_seg_enabled", 0, 0, 0, 0, "a sender chooses the way" },
 	{ BOTH, "mpls/conf/%s/input", 0, 0, 0, 0, "a sender chooses the way" },

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See track_row.h. */
 #include <arpa/inet.h>
 #include "track_row.h"

@@ -8,8 +8,8 @@
 #include "xfrm.h"
 
 /* Attributes and offload modes that Debian 12's headers may lack. */
-#define ATTR_SA_DIR 33    /* XFRMA_SA_DIR, kernel 6.10: 1 in, 2 out */
-#define MOST_ICV_BITS 512 /* none of our ciphers has more */
+#define ATTR_SA_DIR 33   /* XFRMA_SA_DIR, kernel 6.10: 1 in, 2 out */
+#define ICV_BITS_MAX 512 /* none of our ciphers has more */
 #define ATTRS 40
 #define OFFLOAD_PACKET 4 /* XFRM_OFFLOAD_PACKET, kernel 6.2 */
 
@@ -177,7 +177,7 @@ static void read_algorithms(const struct attrs *x, struct bwl_xfrm_sa *sa)
 	 * names.
 	 */
 	sa->encrypts = !k || k->encrypts;
-	if (!k || icv_bits > MOST_ICV_BITS)
+	if (!k || icv_bits > ICV_BITS_MAX)
 		return;
 	/* outer header, UDP, SPI and sequence number, IV; padding, its length, next header; ICV */
 	sa->overhead = (uint16_t)((sa->dst.family == AF_INET6 ? 40 : 20) + (sa->udp ? 8 : 0) + 8 +

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Repeated closures of what is already closed: see journal.h. */
 #include <errno.h>
 #include <stdlib.h>

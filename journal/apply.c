@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Applies what the journal has closed to policies and maps: see journal.h. */
 #include <time.h>
 #include <bwl/publish.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What the records close, and how that changes a policy: see record.h. */
 #include <stdlib.h>
 #include <string.h>

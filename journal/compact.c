@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes the current state as the records of a new file: see file.h. */
 #include <stdlib.h>
 #include <string.h>

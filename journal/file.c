@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Writes the journal's files: a record is written before `end` names it; a compacted file replaces
  * the old one in one rename. read.c explains what that guarantees.

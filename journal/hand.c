@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A policy applied by hand, by bwlimit-ctl itself or by bwlimitd on its behalf: see journal.h. */
 #include "journal.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The journal and the maps: see journal.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Applies limits that were lowered by hand to a policy: see record.h. */
 #include <string.h>
 #include "record.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reads the journal's files. A record is on disk before `end` names it: so what `end` names must be
  * there, and nothing relied on what follows it. A compacted file replaces the old one in one
@@ -15,7 +15,7 @@
 #include <bwl/cleanup.h>
 #include "file.h"
 
-#define MOST (256U << 20) /* bytes of a file that is read */
+#define FILE_MAX (256U << 20) /* bytes of a file that is read */
 
 void bwl_journal_anchor_make(struct bwl_journal_anchor *a, uint64_t seq, const uint8_t *digest)
 {
@@ -148,7 +148,7 @@ int bwl_journal_file(const char *dir, const char *name, uint8_t **ret, size_t *r
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)MOST)
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)FILE_MAX)
 		err = -EFBIG;
 	*ret = err ? NULL : malloc((size_t)st.st_size + 1);
 	while (*ret && r > 0 && n < (size_t)st.st_size) {

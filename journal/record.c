@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Records as bytes: see record.h. */
 #include <endian.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * attach: host ports down, maps and programs, uplinks (last gate first), host ports' programs, the
  * tunnel device if there are encrypted peers, policy, a check of what the kernel has, host ports

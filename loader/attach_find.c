@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * attach: the devices behind the names. Refused before anything is touched: names that do not fit
  * the card's own report of its ports, or that have moved to other devices since the last attach.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * One port: attaches its programs, then makes the port known to them; and checks whether all are
  * attached.

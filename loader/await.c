@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See await.h: the command. */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "load.h"
 #include "hook/port_sysctl.h"
 
-#define PAUSE_MOST_S 60
+#define PAUSE_MAX_S 60
 /*
  * A port may begin to be awaited after it appeared: while attach has not published its policy yet,
  * by a policy that names it again, at the end of a trial. No news of the device tells that.
@@ -86,7 +86,7 @@ static void look_at(const struct bwl_attach *a, const char *name)
 		if (!r && !has_come(a, name, &d))
 			break;
 		nanosleep(&pause, NULL);
-		pause.tv_sec = 2 * pause.tv_sec < PAUSE_MOST_S ? 2 * pause.tv_sec : PAUSE_MOST_S;
+		pause.tv_sec = 2 * pause.tv_sec < PAUSE_MAX_S ? 2 * pause.tv_sec : PAUSE_MAX_S;
 	}
 }
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See await.h: ports that were awaited, and are there, are attached; then opened. */
 #include <stdio.h>
 #include <string.h>

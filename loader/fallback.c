@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See fallback.h: HASH "<program>_<device>" -> text, pinned as <dir>/notes. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Devices are kept down by default: this sets them down again when something else sets them up. It
  * is a second line of defence: nothing that a host sends reaches another device anyway while the

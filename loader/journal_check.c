@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Compares the journal with the TPM's counter before a host port opens: see journal_check.h. */
 #include <errno.h>
 #include <stdio.h>

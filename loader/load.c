@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Loads the object and pins its maps. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* bwlimit-load: a table of commands and their options. */
 #include <errno.h>
 #include <getopt.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The folder of pins: creates it, locks it, gives it to the group, and clears it. */
 #include <dirent.h>
 #include <errno.h>

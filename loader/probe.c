@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The command: what is probed, and how the answers are shown. The questions are tables
  * (probe_question.h). Nothing is concluded from version numbers.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the card offers: read from devlink and ethtool's netlink; nothing is set. First everything
  * is read, then the questions judge it: there is no I/O below probe_card_read(), so that the unit

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Questions about a DPU: is it the trusted side of a host, and what of it does the host own? */
 #include <linux/devlink.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See probe_dpu.h: reads everything from sysfs, devlink and tools that may be installed. */
 #include <errno.h>
 #include <stdio.h>

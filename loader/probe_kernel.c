@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What bwlimit needs of any kernel. Each item is tested by using it. */
 #include <errno.h>
 #include <linux/bpf.h>

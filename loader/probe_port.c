@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Which hooks of a port accept programs: each is tried by attaching a program of two instructions
  * and removing it again. Only the driver's XDP behaviour is queried from the kernel, which reports

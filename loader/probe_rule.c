@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A meter in a card, and a flower rule that drops and uses one: added only in the card (skip_sw),
  * read back, deleted. The meter is in packets a second: the unit in which a meter of mlx5 never

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An SA with packet offload and a policy that drops, in a card: added, read back and deleted by
  * XFRM's netlink (packet offload: kernel 6.2). Both expire after a minute, in case every process

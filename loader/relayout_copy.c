@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Copies one map's content into a map of another shape: see relayout.h. */
 #include <errno.h>
 #include <stdlib.h>

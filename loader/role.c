@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See role.h. No I/O. */
 #include <errno.h>
 #include <linux/devlink.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Pins for users without root: bwl/reader.h. */
 #include <errno.h>
 #include <stdio.h>

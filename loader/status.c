@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* status: what is attached where and how, why not better, and the words that packets read first. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See tool_words.h. No I/O. */
 #include <stdio.h>
 #include <string.h>

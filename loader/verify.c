@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* verify: compares what the kernel reports with what should be there. */
 #include <arpa/inet.h>
 #include <errno.h>

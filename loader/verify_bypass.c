@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* verify: ways around the programs that something else on the DPU could open. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* verify: can the host own what the programs run on? See host_rights.h. */
 #include <fcntl.h>
 #include <stdio.h>

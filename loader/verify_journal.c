@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* verify: the journal of closures (docs/journal.md). */
 #include <string.h>
 #include <bwl/tables.h>

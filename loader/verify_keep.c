@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Writes the newest result of verify to a file in /run/bwlimit, for members of bwlimit-read, so
  * that checking whether every promise holds does not need root. It is only data for people and

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* verify: what encrypted peers and mode shape need around the programs. */
 #include <arpa/inet.h>
 #include <stdio.h>

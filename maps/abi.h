@@ -24,8 +24,8 @@
  * the kernel's gc_thresh2 (512), so nothing is evicted.
  */
 #define BWL_NEIGHBOURS 256
-#define BWL_NEIGHBOURS_LEAST 4 /* per port */
-#define BWL_MAX_IFINDEX 65536  /* interfaces with a higher index cannot be attached */
+#define BWL_NEIGHBOURS_MIN 4  /* per port */
+#define BWL_MAX_IFINDEX 65536 /* interfaces with a higher index cannot be attached */
 #define BWL_GENERATIONS 2
 
 #define BWL_ASSERT_SIZE(type, n) _Static_assert(sizeof(type) == (n), #type " changed size")

@@ -195,10 +195,10 @@ static inline __attribute__((always_inline)) __u64 bwl_rate_ahead(const struct b
 static inline __attribute__((always_inline)) __u32 bwl_rate_slack(const struct bwl_rate *r,
 								  __u32 horizon_ns)
 {
-	__u64 bytes = bwl_rate_ahead(r, horizon_ns ? horizon_ns : BWL_HORIZON_LEAST_NS), most;
+	__u64 bytes = bwl_rate_ahead(r, horizon_ns ? horizon_ns : BWL_HORIZON_MIN_NS), most;
 
 	if (!horizon_ns && bytes < BWL_HORIZON_BYTES) {
-		most = bwl_rate_ahead(r, BWL_HORIZON_MOST_NS);
+		most = bwl_rate_ahead(r, BWL_HORIZON_MAX_NS);
 		bytes = most < BWL_HORIZON_BYTES ? most : BWL_HORIZON_BYTES;
 	}
 	return bytes > 0x7fffffff ? 0x7fffffff : bytes;

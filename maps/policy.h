@@ -126,7 +126,7 @@ struct bwl_port {
 	__u8 nvlans, nsrc4, nsrc6;
 	__u8 mac[6];
 	__u16 neighbours; /* maximum per family of announced neighbours; below
-			   * BWL_NEIGHBOURS_LEAST: that many */
+			   * BWL_NEIGHBOURS_MIN: that many */
 	__u16 vlan[BWL_MAX_VLANS];
 	struct bwl_prefix4 src4[BWL_MAX_SOURCES];
 	struct bwl_prefix6 src6[BWL_MAX_SOURCES];

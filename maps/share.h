@@ -11,10 +11,10 @@
 #include "abi.h"
 #include "words.h"
 
-#define BWL_SHARE_BURST_LEAST (1ULL << 20) /* bytes: smaller bursts are not shared */
-#define BWL_SHARE_PART 8                   /* all CPUs hold at most that part of a burst */
-#define BWL_SHARE_LEAST 11                 /* log2 of bytes: a frame of 1514 fits */
-#define BWL_SHARE_MOST 17                  /* … a GSO packet of 64 KiB with its headers */
+#define BWL_SHARE_BURST_MIN (1ULL << 20) /* bytes: smaller bursts are not shared */
+#define BWL_SHARE_PART 8                 /* all CPUs hold at most that part of a burst */
+#define BWL_SHARE_MIN 11                 /* log2 of bytes: a frame of 1514 fits */
+#define BWL_SHARE_MAX 17                 /* … a GSO packet of 64 KiB with its headers */
 /*
  * All CPUs hold at most what is left of a volume >> this. Shares that are never spent, over the
  * twelve slices of a window, are less than a hundredth of the volume.

@@ -89,7 +89,7 @@ BWL_ASSERT_SIZE(struct bwl_tunnel, 32);
  * Used while bwl_tunnel.overhead is unknown: IPv6, UDP, SPI, sequence, AES-GCM's IV and ICV,
  * padding.
  */
-#define BWL_ESP_MOST 85
+#define BWL_ESP_MAX 85
 #define BWL_IKE_PORT 500      /* UDP; RFC 7296 */
 #define BWL_IKE_NAT_PORT 4500 /* UDP, and ESP in UDP; RFC 3948 */
 #define BWL_IP6_MTU 1280      /* every link carries this (RFC 8200); the kernel fragments outside */

@@ -59,7 +59,7 @@ enum bwl_control_bit {
  * ms, at most 250 ms at the grant's rate.
  */
 #define BWL_HORIZON_BYTES (4 * 73728U)
-#define BWL_HORIZON_LEAST_NS 10000000U
-#define BWL_HORIZON_MOST_NS 250000000U
+#define BWL_HORIZON_MIN_NS 10000000U
+#define BWL_HORIZON_MAX_NS 250000000U
 
 #endif

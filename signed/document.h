@@ -58,9 +58,9 @@ enum bwl_signed_type {
 const char *bwl_signed_word(enum bwl_signed_type t);
 enum bwl_role bwl_signed_role(enum bwl_signed_type t);
 
-#define BWL_SIGNED_BYTES_MOST (64UL << 20) /* of an envelope */
-#define BWL_SIGNED_AUDIENCE 1024           /* bytes, with the NUL */
-#define BWL_SIGNED_MOST_SIGNATURES 32
+#define BWL_SIGNED_BYTES_MAX (64UL << 20) /* of an envelope */
+#define BWL_SIGNED_AUDIENCE 1024          /* bytes, with the NUL */
+#define BWL_SIGNED_SIGNATURES_MAX 32
 
 /* This tray, from its enrolment. */
 struct bwl_tray {

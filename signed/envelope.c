@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See envelope.h. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static int take_signature(const char *s, size_t n, struct bwl_envelope *ret, str
 	for (size_t i = 0; i < ret->nsig; i++)
 		if (!strcmp(ret->sig[i].key, one.key))
 			return envelope_malformed(e, "duplicate signature of one key");
-	if (ret->nsig == BWL_SIGNED_MOST_SIGNATURES)
+	if (ret->nsig == BWL_SIGNED_SIGNATURES_MAX)
 		return envelope_malformed(e, "it has more than 32 signatures");
 	ret->sig = bwl_must(reallocarray(ret->sig, ret->nsig + 1, sizeof(*ret->sig)));
 	ret->sig[ret->nsig++] = one;
@@ -105,10 +105,10 @@ static int take_signed(struct rest r, struct bwl_envelope *ret, struct bwl_err *
 		return envelope_malformed(e, "`audience` must be `all`, or tray:NAME and "
 					     "label:KEY=VALUE separated by commas, and follow "
 					     "`fleet`");
-	if (!take_number(&r, "serial: ", BWL_SERIAL_MOST, &ret->serial) || !ret->serial)
+	if (!take_number(&r, "serial: ", BWL_SERIAL_MAX, &ret->serial) || !ret->serial)
 		return envelope_malformed(e, "`serial` must be a number from 1, and follow "
 					     "`audience`");
-	if (!take_number(&r, "bytes: ", BWL_SIGNED_BYTES_MOST, &n))
+	if (!take_number(&r, "bytes: ", BWL_SIGNED_BYTES_MAX, &n))
 		return envelope_malformed(e, "`bytes` must be the length of what follows the blank "
 					     "line, and follow `serial`");
 	if (!line(&r, "terms: ", &terms, &ret->nterms))
@@ -152,7 +152,7 @@ static int parse_lines(const char *bytes, size_t len, struct bwl_envelope *ret, 
 int bwl_envelope_parse(const char *bytes, size_t len, struct bwl_envelope *ret, struct bwl_err *e)
 {
 	*ret = (struct bwl_envelope){ 0 };
-	if (len > BWL_SIGNED_BYTES_MOST)
+	if (len > BWL_SIGNED_BYTES_MAX)
 		return envelope_malformed(e, "it is larger than 64 MiB");
 	if (len > strlen(FIRST) && !memcmp(bytes, FIRST, strlen(FIRST)))
 		return parse_lines(bytes, len, ret, e);
@@ -170,7 +170,7 @@ static uint64_t new_serial(void)
 		if (RAND_bytes((unsigned char *)&n, sizeof(n)) != 1)
 			abort();
 		else
-			n &= BWL_SERIAL_MOST;
+			n &= BWL_SERIAL_MAX;
 	return n;
 }
 
@@ -264,9 +264,9 @@ int bwl_envelope_sign(struct bwl_envelope *v, const struct bwl_key *k, struct bw
 	bwl_key_id(bwl_key_public(k), s.key);
 	while (i < v->nsig && strcmp(v->sig[i].key, s.key))
 		i++;
-	if (i == BWL_SIGNED_MOST_SIGNATURES)
+	if (i == BWL_SIGNED_SIGNATURES_MAX)
 		return bwl_fail(e, E2BIG, "a document may have at most %d signatures",
-				BWL_SIGNED_MOST_SIGNATURES);
+				BWL_SIGNED_SIGNATURES_MAX);
 	if (i == v->nsig) {
 		v->sig = bwl_must(reallocarray(v->sig, v->nsig + 1, sizeof(*v->sig)));
 		v->nsig++;

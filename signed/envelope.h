@@ -19,7 +19,7 @@ enum bwl_form {
 	BWL_FORM_DSSE = 1, /* of bwlimit 0.3.0: read, and never written */
 	BWL_FORM_LINES,
 };
-#define BWL_SERIAL_MOST ((uint64_t)INT64_MAX)
+#define BWL_SERIAL_MAX ((uint64_t)INT64_MAX)
 
 struct bwl_envelope {
 	enum bwl_form form;

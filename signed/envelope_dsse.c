@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The first form of documents, which bwlimit 0.3.0 signed: DSSE
  * (github.com/secure-systems-lab/dsse), JSON:
@@ -17,13 +17,13 @@
 #define BEFORE "application/vnd.bwlimit."
 #define FLEET "+json;fleet="
 #define AUDIENCE ";audience="
-#define TYPE_MOST (BWL_SIGNED_AUDIENCE + 2 * BWL_NAME_LEN + 64)
+#define TYPE_MAX (BWL_SIGNED_AUDIENCE + 2 * BWL_NAME_LEN + 64)
 
 /* Only one spelling of a type is accepted; false: it is not a type. */
 static bool take_type(const char *s, struct bwl_envelope *ret)
 {
 	const char *fleet = strstr(s, FLEET), *audience = strstr(s, AUDIENCE);
-	char again[TYPE_MOST];
+	char again[TYPE_MAX];
 	size_t n;
 
 	if (strncmp(s, BEFORE, strlen(BEFORE)) || !fleet || !audience || audience < fleet ||
@@ -83,7 +83,7 @@ static int take_signatures(const json_t *a, struct bwl_envelope *ret, struct bwl
 	const json_t *o;
 	size_t i;
 
-	if (!json_is_array(a) || json_array_size(a) > BWL_SIGNED_MOST_SIGNATURES)
+	if (!json_is_array(a) || json_array_size(a) > BWL_SIGNED_SIGNATURES_MAX)
 		return envelope_malformed(e, "`signatures` must be a list of at most 32");
 	ret->sig = bwl_must(calloc(json_array_size(a) + 1, sizeof(*ret->sig)));
 	json_array_foreach(a, i, o)
@@ -136,7 +136,7 @@ int envelope_dsse_parse(const char *bytes, size_t len, struct bwl_envelope *ret,
 
 uint8_t *envelope_dsse_signed(const struct bwl_envelope *v, size_t *ret_len)
 {
-	char type[TYPE_MOST], head[TYPE_MOST + 64];
+	char type[TYPE_MAX], head[TYPE_MAX + 64];
 	uint8_t *at;
 	int n;
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See memory.h; memory_file.c stores it as a file. */
 #include <string.h>
 #include <bwl/doc.h>
@@ -15,7 +15,7 @@
  * never refused for its number, and uses up nothing, because each content has its own.
  */
 #define VERSIONS_AHEAD (1ULL << 44)
-#define VERSION_FIRST_MOST (1ULL << 62)
+#define VERSION_FIRST_MAX (1ULL << 62)
 
 const struct bwl_root *bwl_memory_root(const struct bwl_memory *m)
 {
@@ -171,7 +171,7 @@ static int judge_epoch(const struct bwl_memory *m, const struct bwl_signed *d, s
 static int judge_version(const struct bwl_memory_item *was, const struct bwl_signed *d,
 			 struct bwl_err *e)
 {
-	uint64_t most = was ? was->version + VERSIONS_AHEAD : VERSION_FIRST_MOST;
+	uint64_t most = was ? was->version + VERSIONS_AHEAD : VERSION_FIRST_MAX;
 
 	if (bwl_closes(d->type) || d->terms.version <= most)
 		return 0;
@@ -256,11 +256,11 @@ static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, str
 	uint64_t epoch = bwl_payload_number(d->body, "new_epoch");
 	size_t i;
 
-	if (epoch > m->epoch + EPOCHS_AHEAD || m->nrevoked + json_array_size(list) > MEMORY_MOST) {
+	if (epoch > m->epoch + EPOCHS_AHEAD || m->nrevoked + json_array_size(list) > MEMORY_MAX) {
 		bwl_fail(e, ERANGE,
 			 "the revocation %s: `new_epoch` must be at most %d above %llu; at most %d "
 			 "documents may be revoked by digest",
-			 d->terms.name, EPOCHS_AHEAD, (unsigned long long)m->epoch, MEMORY_MOST);
+			 d->terms.name, EPOCHS_AHEAD, (unsigned long long)m->epoch, MEMORY_MAX);
 		return refuse(e, ERANGE, "signed-malformed");
 	}
 	m->revoked = bwl_must(reallocarray(m->revoked, m->nrevoked + json_array_size(list) + 1,

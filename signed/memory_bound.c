@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See memory_bound.h. */
 #include "signed/memory_bound.h"
 #include "signed/memory_parts.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The beginning of a memory: a root that people have compared, and an enrolment under it. */
 #include <stdio.h>
 #include <string.h>

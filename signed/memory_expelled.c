@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The expelled trays, according to all accepted documents: an expulsion that names a tray holds
  * until an enrolment of the tray that was signed later, in whichever order the two arrive.
@@ -70,9 +70,9 @@ int memory_expel(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_er
 
 	if (!bwl_memory_expels(m, d))
 		return 0;
-	if (!x && m->nexpelled == MEMORY_MOST) {
+	if (!x && m->nexpelled == MEMORY_MAX) {
 		bwl_fail(e, ENOSPC, "%d trays are expelled already: there is no room for more",
-			 MEMORY_MOST);
+			 MEMORY_MAX);
 		return bwl_hint(e, "enrol this tray again");
 	}
 	if (!x) {

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The memory as a file: "# bwlimit signed 1 SHA256" (of everything after that line), and one JSON
  * object. The digest detects torn or corrupt files. Whoever can write the file can write a digest,
@@ -16,7 +16,7 @@
 #include "signed/text.h"
 
 #define WORD "signed"
-#define BYTES_MOST (16UL << 20)
+#define BYTES_MAX (16UL << 20)
 
 void bwl_memory_free(struct bwl_memory *m)
 {
@@ -165,7 +165,7 @@ static bool take_expelled(struct bwl_memory *m, const json_t *list)
 	const json_t *v;
 	size_t i;
 
-	if (json_array_size(list) > MEMORY_MOST)
+	if (json_array_size(list) > MEMORY_MAX)
 		return false;
 	m->expelled = bwl_must(calloc(json_array_size(list) + 1, sizeof(*m->expelled)));
 	json_array_foreach(list, i, v)
@@ -189,7 +189,7 @@ static bool take_lists(struct bwl_memory *m, const json_t *o)
 	size_t i;
 
 	if (!json_is_array(items) || !json_is_array(revoked) ||
-	    json_array_size(items) > MEMORY_MOST || json_array_size(revoked) > MEMORY_MOST)
+	    json_array_size(items) > MEMORY_MAX || json_array_size(revoked) > MEMORY_MAX)
 		return false;
 	m->items_room = json_array_size(items) + 1;
 	m->item = bwl_must(calloc(m->items_room, sizeof(*m->item)));
@@ -283,7 +283,7 @@ int bwl_memory_open(const char *dir, struct bwl_memory **ret, struct bwl_err *e)
 		return bwl_fail(e, ENOENT, "no root is enrolled here");
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));
-	r = bwl_bytes_read(fd, BYTES_MOST, &bytes, &len, e);
+	r = bwl_bytes_read(fd, BYTES_MAX, &bytes, &len, e);
 	return r ? r : bwl_memory_parse(bytes, len, ret, e);
 }
 
@@ -373,7 +373,7 @@ int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e)
 		digests_json(m->held, m->nheld), "held_seq", held_seq_json(m), "done",
 		digests_json(m->done, m->ndone), "due", m->due, "log_key", m->log_key);
 	if (reads_back(m, bwl_must(o)))
-		r = bwl_checked_keep(WORD, dir, BWL_MEMORY, o, BYTES_MOST, e);
+		r = bwl_checked_keep(WORD, dir, BWL_MEMORY, o, BYTES_MAX, e);
 	else
 		r = bwl_fail(e, EBADMSG,
 			     BWL_MEMORY

@@ -5,7 +5,7 @@
 
 #include "signed/memory.h"
 
-#define MEMORY_MOST 4096 /* documents, and revoked ones */
+#define MEMORY_MAX 4096 /* documents, and revoked ones */
 
 struct memory_expelled {
 	char tray[BWL_NAME_LEN];

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * How many documents are remembered, and which are forgotten for a new one. Each kind has its own
  * room, so that whoever can sign only one kind (the online key; one person) takes no room from the
@@ -16,7 +16,7 @@ static const struct {
 } rooms[_ROOM_MAX] = {
 	[ROOM_ONLINE] = { 256, "of the online key" },
 	[ROOM_CLOSES] = { 768, "that close" },
-	[ROOM_OPENS] = { MEMORY_MOST - 256 - 768, "that people signed" },
+	[ROOM_OPENS] = { MEMORY_MAX - 256 - 768, "that people signed" },
 };
 
 static enum room room_of(enum bwl_signed_type t)
@@ -157,7 +157,7 @@ struct bwl_memory_item *memory_item_for(struct bwl_memory *m, const struct bwl_s
 		return i;
 	for (size_t k = 0; k < m->nitems; k++)
 		n += room_of(m->item[k].type) == room;
-	if ((n >= rooms[room].most || m->nitems >= MEMORY_MOST) && !forget_one(m, room)) {
+	if ((n >= rooms[room].most || m->nitems >= MEMORY_MAX) && !forget_one(m, room)) {
 		bwl_fail(e, ENOSPC,
 			 "%zu documents %s are remembered already, and none may be forgotten yet",
 			 n, rooms[room].what);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See payload.h. */
 #include <string.h>
 #include <bwl/encode.h>
@@ -135,7 +135,7 @@ static bool fits_list(enum kind kind, const json_t *v)
 	size_t n = json_array_size(v), i;
 	const char **word;
 	const json_t *o;
-	bool ok = json_is_array(v) && n && n <= BWL_PAYLOAD_LIST_MOST;
+	bool ok = json_is_array(v) && n && n <= BWL_PAYLOAD_LIST_MAX;
 
 	if (!ok)
 		return false;
@@ -160,7 +160,7 @@ static bool fits_closings(const json_t *v)
 	size_t i;
 
 	json_array_foreach(v, i, o) if (!bwl_closing_read(o, &one)) return false;
-	return json_is_array(v) && json_array_size(v) <= BWL_PAYLOAD_LIST_MOST;
+	return json_is_array(v) && json_array_size(v) <= BWL_PAYLOAD_LIST_MAX;
 }
 
 static bool fits(enum kind kind, const json_t *v)

@@ -56,7 +56,7 @@
 	X(TIMESTAMP, "closing", CLOSINGS, false)
 
 #define BWL_OFFLINE_FOR_NS (900 * 1000000000ULL) /* if a document does not set it */
-#define BWL_PAYLOAD_LIST_MOST 4096
+#define BWL_PAYLOAD_LIST_MAX 4096
 
 struct bwl_envelope;
 /* The caller drops *ret_body: the terms, and a policy's text as `text`. */

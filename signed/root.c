@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The root. Its payload, beside the terms of every document:
  *
@@ -14,7 +14,7 @@
 #include "signed/root.h"
 #include "signed/text.h"
 
-#define MOST_KEYS 64
+#define KEYS_MAX 64
 
 struct root_key {
 	char id[BWL_KEY_ID], owner[BWL_NAME_LEN];
@@ -26,7 +26,7 @@ struct bwl_root {
 	char fleet[BWL_NAME_LEN];
 	struct bwl_signed_terms terms;
 	uint8_t digest[32];
-	struct root_key key[MOST_KEYS];
+	struct root_key key[KEYS_MAX];
 	size_t nkeys;
 	unsigned threshold[_BWL_ROLE_MAX];
 };
@@ -57,8 +57,8 @@ static int take_keys(struct bwl_root *r, json_t *keys, struct bwl_err *e)
 	const char *id;
 	json_t *o;
 
-	if (json_object_size(keys) > MOST_KEYS)
-		return malformed(e, "a root may have at most %d keys", MOST_KEYS);
+	if (json_object_size(keys) > KEYS_MAX)
+		return malformed(e, "a root may have at most %d keys", KEYS_MAX);
 	json_object_foreach(keys, id, o)
 	{
 		struct root_key *k = &r->key[r->nkeys];
@@ -114,7 +114,7 @@ static int take_role(struct bwl_root *r, enum bwl_role role, const json_t *o, st
 	size_t i;
 
 	if (json_object_size(o) != 2 || !json_is_array(list) || !json_is_integer(threshold) ||
-	    json_integer_value(threshold) < least || json_integer_value(threshold) > MOST_KEYS)
+	    json_integer_value(threshold) < least || json_integer_value(threshold) > KEYS_MAX)
 		return malformed(
 			e,
 			"root, role %s: must have `threshold`, a number from %u, `keys`, a list "
@@ -172,7 +172,7 @@ unsigned bwl_root_people(const struct bwl_root *r, enum bwl_role role, const str
 {
 	const char *owner = "";
 	unsigned n;
-	bool holds[MOST_KEYS] = { false };
+	bool holds[KEYS_MAX] = { false };
 	size_t len;
 	uint8_t *at = bwl_envelope_signed(v, &len);
 

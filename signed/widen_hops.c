@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a peer does that is not its own, whether it is open or closed. Its next_hop_mac is the
  * kernel's one entry for that address, for every peer that goes there; and the far DPU of an

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The list of widenings that were found, and peers by name. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What does not belong to a peer: the node, its ports and zones, and configuration of bwlimitd and
  * strongSwan.

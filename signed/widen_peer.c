@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Compares a peer with its former self: what it may get, and by which way. */
 #include <stdio.h>
 #include <string.h>
@@ -34,10 +34,10 @@ static uint64_t waits(const struct bwl_policy *pol, const struct bwl_pol_peer *p
 		return UINT64_MAX;
 	if (pol->horizon_ns)
 		return (uint64_t)(rate * pol->horizon_ns / ns8);
-	if (bytes > rate * BWL_HORIZON_MOST_NS / ns8)
-		bytes = rate * BWL_HORIZON_MOST_NS / ns8;
-	if (bytes < rate * BWL_HORIZON_LEAST_NS / ns8)
-		bytes = rate * BWL_HORIZON_LEAST_NS / ns8;
+	if (bytes > rate * BWL_HORIZON_MAX_NS / ns8)
+		bytes = rate * BWL_HORIZON_MAX_NS / ns8;
+	if (bytes < rate * BWL_HORIZON_MIN_NS / ns8)
+		bytes = rate * BWL_HORIZON_MIN_NS / ns8;
 	return (uint64_t)bytes;
 }
 

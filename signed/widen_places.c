@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The owners of addresses. The longest prefix decides, so each prefix of either policy is looked up
  * in both: the longest prefix of any address is among them. An address must have the same owner in

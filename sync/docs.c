@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See docs.h. */
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +54,10 @@ static struct doc *add(struct sync_docs *d, const char *key, const struct bwl_do
 {
 	struct doc *doc;
 
-	if (d->n == DOCS_MOST && !make_room(d, at->kind))
+	if (d->n == DOCS_MAX && !make_room(d, at->kind))
 		return NULL;
 	if (!d->list)
-		d->list = bwl_must(calloc(DOCS_MOST, sizeof(*d->list)));
+		d->list = bwl_must(calloc(DOCS_MAX, sizeof(*d->list)));
 	doc = bwl_must(calloc(1, sizeof(*doc)));
 	strcpy(doc->key, key);
 	doc->at = *at;
@@ -70,7 +70,7 @@ static void keep_bytes(struct sync_docs *d, struct doc *doc, struct bwl_pb_in va
 	size_t len = bwl_pb_len(value);
 
 	/* The list of its parts is not the document itself. */
-	if (doc->at.big || !len || len > DOCS_BYTES_MOST - d->bytes)
+	if (doc->at.big || !len || len > DOCS_BYTES_MAX - d->bytes)
 		return;
 	doc->bytes = bwl_must(malloc(len));
 	memcpy(doc->bytes, value.at, len);
@@ -82,7 +82,7 @@ void sync_docs_put(struct sync_docs *d, const char *range, const struct bwl_etcd
 		   enum sync_docs_from from)
 {
 	size_t len = bwl_pb_len(kv->key);
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_doc_at at;
 	struct doc *doc;
 
@@ -197,8 +197,8 @@ void sync_docs_refused(struct doc *doc, uint64_t now_ns, bool early)
 		doubled = 12;
 	doc->early = early;
 	wait_ns <<= doubled;
-	if (wait_ns > DOC_AGAIN_MOST_NS)
-		wait_ns = DOC_AGAIN_MOST_NS;
+	if (wait_ns > DOC_AGAIN_MAX_NS)
+		wait_ns = DOC_AGAIN_MAX_NS;
 	doc->state = DOC_REFUSED;
 	doc->again_ns = now_ns + wait_ns;
 }

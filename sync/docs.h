@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The store's documents for this tray, and how far each has got. Pure: no clock, no I/O. Bounded:
- * DOCS_MOST documents; up to DOCS_BYTES_MOST bytes that the watch brought are kept; beyond that
+ * DOCS_MAX documents; up to DOCS_BYTES_MAX bytes that the watch brought are kept; beyond that
  * documents are fetched by name.
  */
 #ifndef BWL_SYNC_DOCS_H
@@ -9,17 +9,17 @@
 
 #include "fleet/store/layout.h"
 
-#define DOCS_MOST 2048
-#define DOCS_BYTES_MOST (4U << 20)
-#define DOC_AGAIN_NS 60000000000ULL        /* after the first refusal; doubled each time */
-#define DOC_EARLY_NS 1000000000ULL         /* if its time has not come: clocks differ, */
-#define DOC_EARLY_TRIES 8                  /* so often each second; then doubled, too */
-#define DOC_AGAIN_MOST_NS 3600000000000ULL /* at most */
+#define DOCS_MAX 2048
+#define DOCS_BYTES_MAX (4U << 20)
+#define DOC_AGAIN_NS 60000000000ULL       /* after the first refusal; doubled each time */
+#define DOC_EARLY_NS 1000000000ULL        /* if its time has not come: clocks differ, */
+#define DOC_EARLY_TRIES 8                 /* so often each second; then doubled, too */
+#define DOC_AGAIN_MAX_NS 3600000000000ULL /* at most */
 
 enum doc_state { DOC_TODO, DOC_ON_ITS_WAY, DOC_TAKEN, DOC_REFUSED };
 
 struct doc {
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_doc_at at;
 	int64_t mod; /* its revision: a newer one is another document */
 	enum doc_state state;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See handover.h. Nothing here waits, except for connect(2) to a socket of this machine. */
 #include <fcntl.h>
 #include <jansson.h>

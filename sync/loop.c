@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * See loop.h. No pointer to a document is kept over a call of the store: news from it may move
  * them.
@@ -49,8 +49,8 @@ static void lose(struct sync *s, uint64_t now_ns, const struct bwl_err *err)
 	if (s->failed % s->nservers == 0) {
 		unsigned round = s->failed / s->nservers - 1;
 
-		wait_ns = round < 4 ? SYNC_RETRY_NS << round : SYNC_RETRY_MOST_NS;
-		wait_ns = about(s, wait_ns < SYNC_RETRY_MOST_NS ? wait_ns : SYNC_RETRY_MOST_NS);
+		wait_ns = round < 4 ? SYNC_RETRY_NS << round : SYNC_RETRY_MAX_NS;
+		wait_ns = about(s, wait_ns < SYNC_RETRY_MAX_NS ? wait_ns : SYNC_RETRY_MAX_NS);
 	}
 	s->retry_ns = now_ns + wait_ns;
 }
@@ -116,7 +116,7 @@ static bool read_all(struct sync *s, uint64_t now_ns)
 		     SYNC_READ_NS / 5 / 1024 * (s->chance() % 1024);
 	if (s->docs.left_out) {
 		bwl_fail(&e, E2BIG, "%u documents are left out: at most %u are kept",
-			 s->docs.left_out, DOCS_MOST);
+			 s->docs.left_out, DOCS_MAX);
 		bwl_hint(&e, "delete old ones from the store");
 		say_once(s, SYNC_TROUBLE, OF_STORE, &e);
 	}
@@ -141,7 +141,7 @@ static void listen_to_store(struct sync *s, uint64_t now_ns)
 
 static void speak_to_store(struct sync *s, uint64_t now_ns)
 {
-	char status[SYNC_STATUS_MOST];
+	char status[SYNC_STATUS_MAX];
 	struct bwl_err e = { 0 };
 	ssize_t len;
 	int r;

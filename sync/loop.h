@@ -22,7 +22,7 @@
  * servers can be reached again.
  */
 #define SYNC_RETRY_NS (SYNC_S / 4)
-#define SYNC_RETRY_MOST_NS (2 * SYNC_S)
+#define SYNC_RETRY_MAX_NS (2 * SYNC_S)
 #define SYNC_WELL_NS (10 * SYNC_S)
 #define SYNC_AGENT_NS SYNC_S /* until the next look for bwlimitd */
 /*
@@ -32,7 +32,7 @@
  * not delayed.
  */
 #define SYNC_SPREAD_NS (10 * SYNC_S)
-#define SYNC_STATUS_MOST 8192 /* bytes */
+#define SYNC_STATUS_MAX 8192 /* bytes */
 
 /* Errors: -ESTALE of hear(): the watch must start anew, after a read. */
 struct sync_store {
@@ -70,8 +70,8 @@ struct sync_says {
 	const struct bwl_err *err;    /* NULL: no error */
 };
 
-struct sync_way {                    /* of a document, to bwlimitd */
-	char key[BWL_ETCD_KEY_MOST]; /* empty: no document is on its way */
+struct sync_way {                   /* of a document, to bwlimitd */
+	char key[BWL_ETCD_KEY_MAX]; /* empty: no document is on its way */
 	int64_t mod;
 	struct bwl_doc_at at;
 };
@@ -98,8 +98,8 @@ struct sync {
 	bool asked, news; /* bwlimitd, for its status; since then something happened */
 	long agent_who;
 	struct sync_way way[LANE_COUNT];
-	struct bwl_err told_of[BWL_ETCD_SERVERS_MOST]; /* each server's error is reported once */
-	char told[SYNC_TOLD][768];                     /* the last of its kind, to report it once */
+	struct bwl_err told_of[BWL_ETCD_SERVERS_MAX]; /* each server's error is reported once */
+	char told[SYNC_TOLD][768];                    /* the last of its kind, to report it once */
 };
 
 /* Does what is due. Returns when to call it again, if nothing arrives before. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* bwlimit-sync: passes documents from the fleet's store to bwlimitd. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void say(void *arg, const struct sync_says *s)
 {
 	const struct options *o = arg;
 	const char *why = s->err ? s->err->text : "";
-	char document[BWL_DOC_NAME_MOST + 20] = "", text[1024];
+	char document[BWL_DOC_NAME_MAX + 20] = "", text[1024];
 
 	if (s->doc)
 		snprintf(document, sizeof(document), "%s/%s", bwl_doc_kind_name(s->doc->kind),

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See options.h. */
 #include <getopt.h>
 #include <stdio.h>
@@ -50,14 +50,6 @@ static const char usage_text[] =
 	"  " PROGRAM " --servers https://10.9.0.1:2379,https://10.9.0.2:2379 --tray tray-7\n"
 	"  journalctl -u bwlimit-sync\n";
 
-static int wrong_use(const struct options *o, struct bwl_err *e)
-{
-	if (!*e->hint)
-		bwl_hint(e, "see " PROGRAM " --help");
-	bwl_err_print(e, PROGRAM, o->json);
-	return 2;
-}
-
 static int judge(struct options *o, struct bwl_err *e)
 {
 	if (!o->nservers)
@@ -69,7 +61,7 @@ static int judge(struct options *o, struct bwl_err *e)
 			e, EINVAL,
 			"'%.80s': the name of a tray must be at most %u letters, digits, '.', '_' "
 			"and '-'",
-			o->conf.tray, BWL_DOC_NAME_MOST - 1);
+			o->conf.tray, BWL_DOC_NAME_MAX - 1);
 	return bwl_store_prefix_ok(o->conf.prefix, e);
 }
 
@@ -125,7 +117,7 @@ int options_read(int argc, char **argv, struct options *o)
 		switch (c) {
 		case 's':
 			if (bwl_etcd_servers(optarg, o->servers, &o->nservers, &e))
-				return wrong_use(o, &e);
+				return bwl_wrong_use(&e, PROGRAM, o->json);
 			break;
 		case 't':
 			o->conf.tray = optarg;
@@ -150,7 +142,7 @@ int options_read(int argc, char **argv, struct options *o)
 			break;
 		case 'T':
 			if (bwl_https_names(optarg, o->serve.names, &e))
-				return wrong_use(o, &e);
+				return bwl_wrong_use(&e, PROGRAM, o->json);
 			break;
 		case 'R':
 			o->serve.tls[BWL_TLS_CRL] = optarg;
@@ -177,12 +169,12 @@ int options_read(int argc, char **argv, struct options *o)
 	}
 	if (optind < argc) {
 		bwl_fail(&e, EINVAL, "unexpected argument '%s'", argv[optind]);
-		return wrong_use(o, &e);
+		return bwl_wrong_use(&e, PROGRAM, o->json);
 	}
 	o->serve.tls[BWL_TLS_CA] = o->conf.tls.ca;
 	o->serve.tls[BWL_TLS_CERT] = o->conf.tls.cert;
 	o->serve.tls[BWL_TLS_KEY] = o->conf.tls.key;
 	o->serve.documents = o->agent;
 	o->conf.at = o->serve.at;
-	return judge(o, &e) ? wrong_use(o, &e) : look_at_files(o);
+	return judge(o, &e) ? bwl_wrong_use(&e, PROGRAM, o->json) : look_at_files(o);
 }

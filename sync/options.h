@@ -10,7 +10,7 @@
 
 struct options {
 	struct store_etcd_conf conf;
-	const char *servers[BWL_ETCD_SERVERS_MOST];
+	const char *servers[BWL_ETCD_SERVERS_MAX];
 	unsigned nservers;
 	const char *agent;
 	struct serve_conf serve; /* at NULL: nothing is served */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See store_etcd.h. */
 #include <poll.h>
 #include <stdio.h>
@@ -15,10 +15,10 @@ enum { FOR_ALL, FOR_TRAY, RANGES };
 
 struct store_etcd {
 	struct store_etcd_conf conf;
-	char range[RANGES][BWL_ETCD_KEY_MOST];
-	char cosigned[BWL_ETCD_KEY_MOST]; /* key of the checkpoint that the controller cosigned */
-	int64_t cosigned_mod;             /* 0: there is none */
-	bool cosigned_new;                /* its value must be read */
+	char range[RANGES][BWL_ETCD_KEY_MAX];
+	char cosigned[BWL_ETCD_KEY_MAX]; /* key of the checkpoint that the controller cosigned */
+	int64_t cosigned_mod;            /* 0: there is none */
+	bool cosigned_new;               /* its value must be read */
 	/*
 	 * Two connections, one for calls and one for the watch: while libcurl 7.88 works for one
 	 * stream, it reads what came for another stream of the same connection, and of an answer
@@ -199,7 +199,7 @@ static int fetch(void *arg, const char *key, bool big, uint8_t **ret, size_t *re
 static int write_out(struct store_etcd *s, const char *what, const void *at, size_t len,
 		     int64_t lease, struct bwl_err *e)
 {
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_put p = { .key = key, .value = at, .len = len, .lease = lease };
 	int r = bwl_out_key(key, s->conf.prefix, s->conf.tray, what);
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * See capture.h. Each device is opened twice, once for each direction: on Ethernet libpcap does not
  * tell in which direction a frame went. The kernel ends everything with the process.
@@ -90,7 +90,7 @@ static void take(u_char *arg, const struct pcap_pkthdr *h, const u_char *at)
 
 static int loop(struct tap *t, struct end *x, size_t n, FILE *f, struct bwl_err *e)
 {
-	struct pollfd p[2 * TAP_MOST_DEVICES];
+	struct pollfd p[2 * TAP_DEVICES_MAX];
 
 	for (size_t i = 0; i < n; i++)
 		p[i] = (struct pollfd){ .fd = pcap_get_selectable_fd(x[i].pcap), .events = POLLIN };
@@ -136,7 +136,7 @@ static void put_statistics(struct tap *t, struct end *x, size_t ndevices, FILE *
 
 int tap_run(struct tap *t, FILE *f, void (*began)(void *arg), void *arg, struct bwl_err *e)
 {
-	struct end x[2 * TAP_MOST_DEVICES] = { 0 };
+	struct end x[2 * TAP_DEVICES_MAX] = { 0 };
 	size_t n = 2 * t->ndevices;
 	int r = 0;
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <bwl/err.h>
 
-#define TAP_MOST_DEVICES 64
+#define TAP_DEVICES_MAX 64
 
 struct tap {
 	const char *const *device;

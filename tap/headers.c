@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See headers.h. */
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #define ETHERNET 14
 #define ROCE_PORT 4791
 #define BTH 12
-#define MOST_EXTENSIONS 8
+#define EXTENSIONS_MAX 8
 
 struct cursor {
 	const uint8_t *at;
@@ -95,7 +95,7 @@ static void skip_ipv6(struct cursor *c)
 	}
 	next = c->at[c->here + 6];
 	skip(c, 40);
-	for (i = 0; i < MOST_EXTENSIONS; i++) {
+	for (i = 0; i < EXTENSIONS_MAX; i++) {
 		bool is_fragment = next == IPPROTO_FRAGMENT;
 
 		if (!is_fragment && next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING &&
@@ -115,7 +115,7 @@ static void skip_ipv6(struct cursor *c)
 		if (!skip(c, n))
 			return;
 	}
-	if (i < MOST_EXTENSIONS)
+	if (i < EXTENSIONS_MAX)
 		skip_transport(c, next);
 }
 

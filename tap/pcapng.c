@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See pcapng.h. In this machine's byte order, which the section header declares. */
 #include <stdlib.h>
 #include <string.h>

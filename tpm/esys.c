@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The TPM through tpm2-tss (ESAPI). Anybody who can open the TPM (root, group tss) may read and
  * raise the index: that does harm, but gives nothing back. Not ORDERLY: such a counter jumps ahead

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Built without tpm2-tss: no TPM ever answers. */
 #include <errno.h>
 #include "question.h"

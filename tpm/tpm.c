@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The questions and their thread: see tpm.h. esys.c talks to the TPM. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* One request: permission, document, and the answer with its headers. See web.h. */
 #include <stdio.h>
 #include <stdlib.h>

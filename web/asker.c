@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See asker.h. */
 #include <poll.h>
 #include <signal.h>
@@ -90,7 +90,7 @@ static const struct web_document *how_of(const struct asker_conf *c, const char 
 static int answer_of(const struct asker_conf *c, const char *question, const json_t *words,
 		     char **ret, size_t *ret_len, int *ret_exit, struct bwl_err *e)
 {
-	size_t most = how_of(c, question)->is_big ? ASKER_BIG : ASKER_MOST;
+	size_t most = how_of(c, question)->is_big ? ASKER_BIG : ASKER_MAX;
 
 	if (c->program)
 		return command_run(c->program, c->conf, json_object_get(words, "argv"), most, ret,
@@ -196,7 +196,7 @@ static int tap_read(struct tap *t)
 	ssize_t n;
 
 	if (t->room - t->part_len < PART) {
-		if (t->room >= ASKER_MOST)
+		if (t->room >= ASKER_MAX)
 			return -EFBIG;
 		t->room += t->room / 2 + 4 * PART;
 		t->part = bwl_must(realloc(t->part, t->room));
@@ -251,7 +251,7 @@ static int read_left(const struct asker_conf *c, const struct web_document *d, c
 	clock_gettime(CLOCK_REALTIME, &now);
 	ms = (now.tv_sec - st.st_mtim.tv_sec) * 1000 + (now.tv_nsec - st.st_mtim.tv_nsec) / 1000000;
 	*ret_age_ms = ms > 0 ? (uint64_t)ms : 0;
-	return bwl_bytes_read(fd, ASKER_MOST, ret, ret_len, e);
+	return bwl_bytes_read(fd, ASKER_MAX, ret, ret_len, e);
 }
 
 static int answer_left(const struct asker_conf *c, const struct web_document *d, int fd)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include "documents.h"
 
-#define ASKER_MOST (8U << 20) /* bytes of a document */
+#define ASKER_MAX (8U << 20)  /* bytes of a document */
 #define ASKER_BIG (32U << 20) /* for those that grow most with the peers: web_document.is_big */
 
 struct asker_conf {

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See command.h. */
 #include <fcntl.h>
 #include <poll.h>
@@ -12,20 +12,20 @@
 #include "bwl/clock.h"
 #include "command.h"
 
-#define WORDS_MOST 24
+#define WORDS_MAX 24
 #define PATIENCE_NS 35000000000ULL /* bwlimit-ctl gives a controller 30 s */
 #define STEP 65536
 
 static pid_t start(const char *program, const char *conf, const json_t *argv, int out,
 		   struct bwl_err *e)
 {
-	char *words[WORDS_MOST + 5] = { (char *)(uintptr_t)program, (char *)"--fleet" };
+	char *words[WORDS_MAX + 5] = { (char *)(uintptr_t)program, (char *)"--fleet" };
 	posix_spawn_file_actions_t f;
 	size_t n = 2;
 	pid_t pid;
 	int r;
 
-	for (size_t i = 0; i < json_array_size(argv) && i < WORDS_MOST; i++)
+	for (size_t i = 0; i < json_array_size(argv) && i < WORDS_MAX; i++)
 		words[n++] = (char *)(uintptr_t)json_string_value(json_array_get(argv, i));
 	if (conf) {
 		words[n++] = (char *)"--conf";

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See device.h. Runs before the process is sealed. */
 #include <ifaddrs.h>
 #include <net/if.h>

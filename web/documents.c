@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * See documents.h. The intervals: a command of bwlimit-ctl costs some ms of CPU time, so that all
  * of them together, while somebody looks, stay below 2 % of a CPU (docs/api.md).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See guests.h. */
 #include "fleet/http/tls.h"
 #include "guests.h"
@@ -33,7 +33,7 @@ static void make_room(struct guests *g, struct guest *x, uint64_t now_ns)
 {
 	const size_t size = sizeof(struct guest);
 	enum bwl_place_of of = x->place.of;
-	unsigned most = of == BWL_PLACE_STRANGER ? BWL_PLACES_STRANGERS : GUESTS_MOST;
+	unsigned most = of == BWL_PLACE_STRANGER ? BWL_PLACES_STRANGERS : GUESTS_MAX;
 
 	if (bwl_places_taken(g->guest, size, GUESTS_ROOM, of, NULL) <= most &&
 	    bwl_places_taken(g->guest, size, GUESTS_ROOM, of, &x->place.client) <= GUESTS_OF_CLIENT)

@@ -14,8 +14,8 @@
 #include "fleet/http/places.h"
 #include "fleet/http/strict.h"
 
-#define GUESTS_MOST 256 /* if a certificate is asked for: that have shown one */
-#define GUESTS_ROOM (GUESTS_MOST + BWL_PLACES_STRANGERS + 64) /* and some that are being closed */
+#define GUESTS_MAX 256 /* if a certificate is asked for: that have shown one */
+#define GUESTS_ROOM (GUESTS_MAX + BWL_PLACES_STRANGERS + 64) /* and some that are being closed */
 #define GUESTS_OF_CLIENT 64
 #define GUESTS_HEAD_S 10   /* until the first request's head, also after the certificate */
 #define GUESTS_ANSWER_S 30 /* until an answer is made, and then until it is taken */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See head.h. */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #include "bwl/units.h"
 #include "head.h"
 
-#define WORD_MOST 32
+#define WORD_MAX 32
 #define SECOND 1000000000ULL
 
 static bool is_port(const char *s, unsigned port)
@@ -110,7 +110,7 @@ bool head_wants_openmetrics(const char *accept)
 
 bool head_each_word(const char *list, bool (*fn)(void *arg, const char *word), void *arg)
 {
-	char word[WORD_MOST];
+	char word[WORD_MAX];
 
 	do {
 		size_t n = strcspn(list, ",");

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * See jail.h. A list of allowed system calls; everything else is forbidden, including what later
  * kernels add.

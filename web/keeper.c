@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See keeper.h. The answer is the texts in a row, each ending with a NUL; empty: there is none. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* bwlimit-web: reads files and starts processes first; then it is sealed, and serves. */
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See options.h. */
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -48,14 +48,6 @@ static const char usage_text[] =
 	"  " PROGRAM " --listen 10.9.0.7:9650 --ca ca.pem --cert web.pem --key web.key\n"
 	"  " PROGRAM " --fleet --name hall-2  for a fleet, with the certificate of fleet.conf\n"
 	"  curl http://127.0.0.1:9650/api/v1/top\n";
-
-static int wrong_use(const struct options *o, struct bwl_err *e)
-{
-	if (!*e->hint)
-		bwl_hint(e, "see " PROGRAM " --help");
-	bwl_err_print(e, PROGRAM, o->json);
-	return 2;
-}
 
 static bool is_loopback(const struct sockaddr_storage *at)
 {
@@ -197,11 +189,11 @@ int options_read(int argc, char **argv, struct options *o)
 			return 0;
 		}
 		if (take(o, c, optarg, &e))
-			return wrong_use(o, &e);
+			return bwl_wrong_use(&e, PROGRAM, o->json);
 	}
 	if (optind < argc) {
 		bwl_fail(&e, EINVAL, "unexpected argument '%s'", argv[optind]);
-		return wrong_use(o, &e);
+		return bwl_wrong_use(&e, PROGRAM, o->json);
 	}
-	return judge(o, &e) ? wrong_use(o, &e) : -1;
+	return judge(o, &e) ? bwl_wrong_use(&e, PROGRAM, o->json) : -1;
 }

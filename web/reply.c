@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What answers and streams share: whose they are, what is requested, the headers. See web.h. */
 #include <poll.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The server's loop: libmicrohttpd, the askers, and the waiting requests. See web.h. */
 #include <gnutls/abstract.h>
 #include <netinet/in.h>

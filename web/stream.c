@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Server-sent events: changed documents. A stream has no queue: when the client has read what was
  * sent, it gets the newest version of what it lacks. So a slow reader gets fewer, and one that does

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Admission by TLS, and reloading of the certificate, the authority and its CRL. See web.h. */
 #include <errno.h>
 #include <gnutls/gnutls.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Documents that close: see part.h. The map comes first: then nothing passes, whatever hangs later.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The documents themselves, and time: see docs.h. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a document asks to be done once, after the desired policy is in force: see part.h. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What the thread knows of the documents, and the end of everything in the maps: see part.h. */
 #include <stdio.h>
 #include <string.h>

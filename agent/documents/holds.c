@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What is in force according to the valid documents, and until when: see docs.h. */
 #include <stdio.h>
 #include <stdlib.h>

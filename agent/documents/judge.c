@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Whether a document is taken: see docs.h. taken.c has what it then changes. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Signed documents: received through a separate socket and remembered; their deadline is passed to
  * the data plane. On a separate thread, which waits for the state directory's disk, and for nothing

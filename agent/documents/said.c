@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * This tray's status for the fleet. If its enrolment names the key of its audit log, it is signed
  * by that key (signed/said/said.h): then a thief of this tray's store certificate can withhold it,

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * This tray's status for the fleet: at most STATUS_MOST bytes. What does not fit is omitted in this
- * order: the oldest of what was taken, except TAKEN_LEAST; refusals, except one; what was taken,
+ * This tray's status for the fleet: at most STATUS_MAX bytes. What does not fit is omitted in this
+ * order: the oldest of what was taken, except TAKEN_MIN; refusals, except one; what was taken,
  * except one; times of closures; the proof of the audit log (one of 41 hashes, of 2^40 records,
  * fits beside the longest names); the rest. Somebody who published a document may look for its
  * digest in the status.
@@ -17,9 +17,9 @@
 #include "ledger/seq.h"
 #include "part.h"
 
-#define STATUS_MOST 4000 /* a line of the socket has 4096 */
+#define STATUS_MAX 4000 /* a line of the socket has 4096 */
 #define TAKEN 16
-#define TAKEN_LEAST 4
+#define TAKEN_MIN 4
 #define CLOSED 8
 #define MISSING 4
 #define SINCE_NS 60000000000ULL /* what was closed again within this time is not a new name */
@@ -279,7 +279,7 @@ static bool drop_one(json_t *o)
 {
 	json_t *took = json_object_get(o, "taken"), *refusals = json_object_get(o, "refused");
 
-	return drop_last(took, TAKEN_LEAST) || drop_last(refusals, 1) || drop_last(took, 1) ||
+	return drop_last(took, TAKEN_MIN) || drop_last(refusals, 1) || drop_last(took, 1) ||
 	       !json_object_del(o, "closed_since") || drop_proof(o) || drop_last(took, 0) ||
 	       drop_last(refusals, 0);
 }
@@ -318,7 +318,7 @@ json_t *docs_status(struct documents *v, uint64_t cosigned, const struct docs_st
 			    json_integer((json_int_t)ledger_seq_read(v->a->state_dir)));
 	tell_log(o, cosigned);
 	json_object_set_new(o, "health", health(v));
-	while (length(o) > STATUS_MOST && drop_one(o))
+	while (length(o) > STATUS_MAX && drop_one(o))
 		;
 	return o;
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See store.h. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static void read_one(int dir, const char *name, struct docs *s)
 	size_t len;
 
 	if (fd >= 0 && bwl_hex_decode(name, digest, sizeof(digest)) && docs_needs(s, digest) &&
-	    !bwl_bytes_read(fd, BWL_SIGNED_BYTES_MOST, &bytes, &len, NULL))
+	    !bwl_bytes_read(fd, BWL_SIGNED_BYTES_MAX, &bytes, &len, NULL))
 		docs_add(s, bytes, len);
 }
 
@@ -142,7 +142,7 @@ static int is_named(const uint8_t digest[32], const char *bytes, size_t len, str
 
 	if (r)
 		return r;
-	same = len <= BWL_SIGNED_BYTES_MOST && !memcmp(d.digest, digest, sizeof(d.digest));
+	same = len <= BWL_SIGNED_BYTES_MAX && !memcmp(d.digest, digest, sizeof(d.digest));
 	bwl_signed_free(&d);
 	return same ? 0 : bwl_fail(e, EBADMSG, "a document could not be read back: it is not kept");
 }

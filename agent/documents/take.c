@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A document that arrives: it is judged and taken, and what it asks for is done. docs.h has the
  * order.

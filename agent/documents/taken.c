@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What changes when a document is taken, and what is due because of it: see docs.h. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Requests at the socket of documents: bwl/agent.h has the words. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int bytes_of(const json_t *ask, int doc, char **ret, size_t *ret_len, str
 	if (doc < 0)
 		return bwl_fail(e, EBADMSG, "the document is missing");
 	if (!json_is_integer(size) || json_integer_value(size) <= 0 ||
-	    json_integer_value(size) > (json_int_t)BWL_SIGNED_BYTES_MOST)
+	    json_integer_value(size) > (json_int_t)BWL_SIGNED_BYTES_MAX)
 		return bwl_fail(e, EBADMSG, "wrong size of the request");
 	*ret_len = (size_t)json_integer_value(size);
 	r = policy_ask_map(doc, *ret_len, &at, e);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Ledger and counter, step by step: see anchor.h. */
 #include <errno.h>
 #include <stdio.h>

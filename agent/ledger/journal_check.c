@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Is the journal an old copy? See journal_check.h. A row of the ledger has the head of the journal,
  * and follows it within a second. The file `bound` in the journal's folder has it too, with the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The rows in SQLite: see ledger.h. */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The ledger's thread: it waits for the disk, and nothing waits for it. After any failure nothing
  * more is released, and the log says why.

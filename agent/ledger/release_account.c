@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads an account, and waits until nothing uses earlier values: see release_account.h. */
 #include <linux/membarrier.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * After a reboot the maps are new, and a volume starts as spent because they know nothing of its
  * past. The ledger knows it: the account becomes what its row says, plus what passed in these maps.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The number of the last commit: see seq.h. */
 #include <fcntl.h>
 #include <stdio.h>

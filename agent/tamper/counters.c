@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Compares what an uplink reports as sent with what we let out there: what its last gate passed,
  * and what XDP sent, which no gate sees. An excess has bypassed both (AF_XDP, a packet socket that

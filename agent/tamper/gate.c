@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Frames that the last gate stopped: BWL_R_GATE of every uplink, and at the accept limit of each
  * peer that they were addressed to (bwl_state.stopped). The programs count the peer first, and this

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "meter.h"
 
 #define OUT(m, look) ((m)->out[(look) % METER_WAY])

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Signs of tampering with the machine; respond.c does what the policy says about each. On a
  * separate thread: the kernel's notifications of links and neighbours at once, everything without

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See ports.h. */
 #include <linux/rtnetlink.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Performs the policy's `tamper` action for a sign, in the thread that detects it: first the map,
  * then the kernel's SAs. Nothing here waits for a disk, a log or charon: they come later

@@ -3,7 +3,7 @@
 #include <linux/pkt_cls.h>
 #include "bench/cost/cost.h"
 
-#define MOST(n)                                                                                    \
+#define GOAL(n)                                                                                    \
 	{                                                                                          \
 		.value = n                                                                         \
 	}
@@ -32,9 +32,9 @@ const struct cost_row_info cost_rows[_ROW_MAX] = {
 	[FLOOR_ONE] = { "floor-one", "floor, one peer", "least", ONE_TC },
 	[FLOOR_TURN] = { "floor-turn", "floor, in turn", "least", TURN_TC },
 	[PIPELINE_ONE] = { "pipeline-one", "pipeline, one peer", .stage = PLAIN, PASS_TC, ONE_TC,
-			   .over = FLOOR_ONE, .goal = MOST(1.2) },
+			   .over = FLOOR_ONE, .goal = GOAL(1.2) },
 	[PIPELINE_TURN] = { "pipeline-turn", "pipeline, in turn", .stage = PLAIN, PASS_TC, TURN_TC,
-			    .over = FLOOR_TURN, .goal = MOST(1.5) },
+			    .over = FLOOR_TURN, .goal = GOAL(1.5) },
 	[RECORD_ONE] = { "record-one", "with flow records, one peer", .stage = RECORD, PASS_TC,
 			 ONE_TC, .over = PIPELINE_ONE },
 	[RECORD_TURN] = { "record-turn", "with flow records, in turn", .stage = RECORD, PASS_TC,
@@ -47,21 +47,21 @@ const struct cost_row_info cost_rows[_ROW_MAX] = {
 	[LATENCY_GATE] = { "latency-gate", "with latency, last gate", .stage = LATENCY, PASS_GATE,
 			   .over = GATE_ONE },
 	[VOLUME_ONE] = { "volume-one", "with volumes, one peer", .stage = VOLUME, PASS_TC, ONE_TC,
-			 .over = FLOOR_ONE, .goal = MOST(1.5) },
+			 .over = FLOOR_ONE, .goal = GOAL(1.5) },
 	[VOLUME_TURN] = { "volume-turn", "with volumes, in turn", .stage = VOLUME, PASS_TC, TURN_TC,
-			  .over = FLOOR_TURN, .goal = MOST(1.7) },
+			  .over = FLOOR_TURN, .goal = GOAL(1.7) },
 
 	[REFUSED_PEER] = { "refused-peer", "refused: its own rate", .stage = PLAIN,
-			   REFUSED_TC(PEER_RATE), .over = PIPELINE_ONE, .goal = MOST(0.8) },
+			   REFUSED_TC(PEER_RATE), .over = PIPELINE_ONE, .goal = GOAL(0.8) },
 	[REFUSED_ZONE] = { "refused-zone", "refused: the zone's", .stage = PLAIN,
-			   REFUSED_TC(ZONE_RATE), .over = PIPELINE_ONE, .goal = MOST(0.8) },
+			   REFUSED_TC(ZONE_RATE), .over = PIPELINE_ONE, .goal = GOAL(0.8) },
 	[REFUSED_PORT] = { "refused-port", "refused: the port's", .stage = PLAIN,
-			   REFUSED_TC(PORT_RATE), .over = PIPELINE_ONE, .goal = MOST(0.8) },
+			   REFUSED_TC(PORT_RATE), .over = PIPELINE_ONE, .goal = GOAL(0.8) },
 	[REFUSED_NODE] = { "refused-node", "refused: the node's", .stage = NODE,
-			   REFUSED_TC(NODE_RATE), .over = PIPELINE_ONE, .goal = MOST(0.8) },
+			   REFUSED_TC(NODE_RATE), .over = PIPELINE_ONE, .goal = GOAL(0.8) },
 	[REFUSED_NODE_TURN] = { "refused-node-turn", "refused: the node's, in turn", .stage = NODE,
 				.turn = true, .without = { TURN, EMPTY }, REFUSED_TC(NODE_RATE),
-				.over = PIPELINE_TURN, .goal = MOST(0.8) },
+				.over = PIPELINE_TURN, .goal = GOAL(0.8) },
 	[SATURATED] = { "saturated-peer", "over 1 Gbit/s: a part passes", .stage = PLAIN,
 			REFUSED_TC(PEER_RATE), .partly = true, .over = PIPELINE_ONE },
 	[NO_PEER] = { "no-peer", "refused: nobody's, at TC", .stage = PLAIN, REFUSED_TC(NO_PEER),
@@ -88,12 +88,12 @@ const struct cost_row_info cost_rows[_ROW_MAX] = {
 	[XDP_FLOOR_ONE] = { "xdp-floor-one", "floor, XDP, one peer", "xdp_least", ONE_XDP },
 	[XDP_FLOOR_TURN] = { "xdp-floor-turn", "floor, XDP, in turn", "xdp_least", TURN_XDP },
 	[OFFLOAD_ONE] = { "offload-one", "path offload, one peer", .stage = OFFLOAD, PASS_XDP,
-			  ONE_XDP, .over = XDP_FLOOR_ONE, .goal = MOST(1.2) },
+			  ONE_XDP, .over = XDP_FLOOR_ONE, .goal = GOAL(1.2) },
 	[OFFLOAD_TURN] = { "offload-turn", "path offload, in turn", .stage = OFFLOAD, PASS_XDP,
-			   TURN_XDP, .over = XDP_FLOOR_TURN, .goal = MOST(1.5) },
+			   TURN_XDP, .over = XDP_FLOOR_TURN, .goal = GOAL(1.5) },
 	[OFFLOAD_REFUSED] = { "offload-refused", "path offload, refused: its own", "bwl_xdp_host",
 			      .stage = OFFLOAD, .xdp = true, .verdict = XDP_DROP,
-			      .reason = BWL_R_PEER_RATE, .over = OFFLOAD_ONE, .goal = MOST(0.8) },
+			      .reason = BWL_R_PEER_RATE, .over = OFFLOAD_ONE, .goal = GOAL(0.8) },
 };
 
 const char *cost_row_name(unsigned row)

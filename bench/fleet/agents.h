@@ -41,7 +41,7 @@ struct light {
 };
 
 struct fleet {
-	const char *servers[BWL_ETCD_SERVERS_MOST];
+	const char *servers[BWL_ETCD_SERVERS_MAX];
 	unsigned nservers, nagents, npeers;
 	unsigned nverified; /* agents that have verified the policy */
 	struct bwl_grpc_tls tls;

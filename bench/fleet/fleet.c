@@ -26,7 +26,7 @@
 #include "signed/root.h"
 #include "trays.h"
 
-#define AGENTS_MOST 20000
+#define AGENTS_MAX 20000
 #define PATIENCE_NS (300 * SYNC_S)
 #define LOOK_US 1000
 #define CALM_S 3 /* between two documents: meanwhile agents report their statuses */
@@ -337,7 +337,7 @@ static const char *read_options(int argc, char **argv)
 		}
 	}
 	if (optind != argc || !b.nservers || !b.root || !b.enrolment || !signer || !b.nagents ||
-	    b.nagents > AGENTS_MOST || !b.npeers || rounds >= b.npeers)
+	    b.nagents > AGENTS_MAX || !b.npeers || rounds >= b.npeers)
 		return NULL;
 	trays = trays_open(dirs);
 	return policy_file;

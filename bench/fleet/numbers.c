@@ -252,7 +252,7 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "h", longs, NULL)) >= 0) {
 		if (c == 't' && !bench_number("bench-fleet-numbers", "--trays", optarg, 1,
-					      MODEL_TRAYS_MOST, &trays))
+					      MODEL_TRAYS_MAX, &trays))
 			return 2;
 		if (c == 'p' &&
 		    !bench_number("bench-fleet-numbers", "--peers", optarg, 1, 65536, &peers))

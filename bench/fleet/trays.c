@@ -7,11 +7,11 @@
 #include <bwl/tables.h>
 #include "trays.h"
 
-#define TRAYS_MOST 256
+#define TRAYS_MAX 256
 
 struct trays {
-	struct bwl_pins *pins[TRAYS_MOST];
-	bool seen[TRAYS_MOST];
+	struct bwl_pins *pins[TRAYS_MAX];
+	bool seen[TRAYS_MAX];
 	unsigned n;
 	uint64_t last_ns;
 };
@@ -22,7 +22,7 @@ struct trays *trays_open(char *dirs)
 	struct bwl_err e = { 0 };
 	char *at;
 
-	for (char *dir = strtok_r(dirs, ",", &at); dir && t->n < TRAYS_MOST;
+	for (char *dir = strtok_r(dirs, ",", &at); dir && t->n < TRAYS_MAX;
 	     dir = strtok_r(NULL, ",", &at))
 		if (bwl_pins_open(dir, true, &t->pins[t->n++], &e)) {
 			bwl_err_print(&e, "bench-fleet", false);

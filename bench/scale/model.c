@@ -2,7 +2,7 @@
 /* See model.h. */
 #include "bench/scale/model.h"
 
-#define MOST_LINES 1024
+#define LINES_MAX 1024
 #define HALVINGS 60
 
 double model_ns(double alone, double transfer, double lines, unsigned cpus)
@@ -24,7 +24,7 @@ double model_ns(double alone, double transfer, double lines, unsigned cpus)
 
 double model_lines(double alone, double two, double transfer)
 {
-	double low = 0, high = MOST_LINES, mid;
+	double low = 0, high = LINES_MAX, mid;
 	int i;
 
 	if (two <= alone || transfer <= 0)

@@ -12,7 +12,7 @@
 #include "ctx.h"
 #include "limit.h"
 
-#define BWL_AGAIN_MOST_NS 10000000  /* another CPU may return what it took */
+#define BWL_AGAIN_MAX_NS 10000000   /* another CPU may return what it took */
 #define BWL_AGAIN_VOLUME_NS 1000000 /* the same for a turn of the window */
 /* Next to the slack: a refusal does not apply to packets to other peers. */
 #define BWL_NOT_AROUND (1ULL << 34)
@@ -66,8 +66,8 @@ static __always_inline void bwl_note_refusal(const struct bwl_work *w, const str
 				     bwl_rate_drained(&l->rate, w->now_ns));
 		debt += w->charge;
 		ns = bwl_rate_delay(&l->rate, debt > slack ? debt - slack : 0);
-		if (ns > BWL_AGAIN_MOST_NS)
-			ns = BWL_AGAIN_MOST_NS;
+		if (ns > BWL_AGAIN_MAX_NS)
+			ns = BWL_AGAIN_MAX_NS;
 	} else if (judgement != BWL_OVER_VOLUME) { /* the ledger may release more at any moment */
 		return;
 	}

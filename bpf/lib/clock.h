@@ -8,7 +8,7 @@
  * Ticks follow the monotonic clock (tick_do_update_jiffies64(); a kernel with a purely periodic
  * tick may lose some), which stands still in suspend; CLOCK_BOOTTIME does not. Each CPU notes the
  * difference whenever it reads both: with every share that it fills, after BWL_UNCLOCKED_NS, and
- * after every BWL_UNCLOCKED_MOST bytes beside shares. Every deadline is then checked again
+ * after every BWL_UNCLOCKED_MAX bytes beside shares. Every deadline is then checked again
  * (bwl_exactly() in charge.h). So if the tick has stopped for longer than bwl_late_most_ns, a CPU
  * passes at most what it still held plus that many bytes.
  *
@@ -27,8 +27,8 @@
  */
 const volatile __u64 bwl_late_most_ns = 0;
 
-#define BWL_UNCLOCKED_MOST (1U << 17) /* bytes, the maximum of a share */
-#define BWL_UNCLOCKED_NS 100000000    /* by ticks; the effect of a lost tick lasts no longer */
+#define BWL_UNCLOCKED_MAX (1U << 17) /* bytes, the maximum of a share */
+#define BWL_UNCLOCKED_NS 100000000   /* by ticks; the effect of a lost tick lasts no longer */
 
 #ifdef BWL_TEST_CLOCK
 /* The test object's clocks; the shipped object has none of this. */

@@ -174,7 +174,7 @@ BWL_GLOBAL int bwl_own_cold(struct bwl_work *w, const struct bwl_peer *peer)
 	    peer->meta.class_mask & BWL_HAS_TENANTS)
 		return 0;
 	cpu = bwl_cpu_of(w);
-	if (!cpu || cpu->unclocked + w->charge > BWL_UNCLOCKED_MOST ||
+	if (!cpu || cpu->unclocked + w->charge > BWL_UNCLOCKED_MAX ||
 	    bwl_cpu_claim(w, grant->volume.state, &grant->rate) ||
 	    bwl_class_of(w, peer, &class) != BWL_R_NONE ||
 	    !bwl_cold_one(w, grant, cpu->exact_ns, &t))

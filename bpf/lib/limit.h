@@ -50,7 +50,7 @@ static __always_inline int bwl_limit_volume(const struct bwl_limit *l, struct bw
 }
 
 /* bytes: a smaller burst is charged only by the clock, to the byte */
-#define BWL_COLD_BURST_LEAST (1ULL << 17)
+#define BWL_COLD_BURST_MIN (1ULL << 17)
 
 /* For bwl_limit_try(): */
 struct bwl_cold {
@@ -92,7 +92,7 @@ static __always_inline _Bool bwl_limit_try(const struct bwl_limit *l, struct bwl
 
 	*t = (struct bwl_taken){ .was = bwl_read(s->finish_bytes) };
 	if (!(l->rate.flags & BWL_RATE_UNLIMITED)) {
-		if (c->least_ns < l->rate.start_ns || l->rate.burst_bytes < BWL_COLD_BURST_LEAST)
+		if (c->least_ns < l->rate.start_ns || l->rate.burst_bytes < BWL_COLD_BURST_MIN)
 			return 0;
 		unsure = drained - bwl_rate_drained(&l->rate, c->least_ns);
 		if (unsure > l->rate.burst_bytes / 4 ||

@@ -49,9 +49,7 @@ static __always_inline __u32 bwl_nb_most(const struct bwl_port *p)
 {
 	__u32 n = p->neighbours;
 
-	return n < BWL_NEIGHBOURS_LEAST ? BWL_NEIGHBOURS_LEAST
-	       : n < BWL_NB_KNOWN       ? n
-					: BWL_NB_KNOWN;
+	return n < BWL_NEIGHBOURS_MIN ? BWL_NEIGHBOURS_MIN : n < BWL_NB_KNOWN ? n : BWL_NB_KNOWN;
 }
 
 static __always_inline __u32 bwl_nb_row_of(const struct bwl_ctx *c, __u32 port)

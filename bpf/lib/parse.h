@@ -31,11 +31,11 @@
 #define BWL_ROCE_PORT 4791
 #define BWL_BTH_READ 8 /* bytes of RoCE's header that are read: opcode, queue pair */
 #define BWL_TCP_SYN 0x02
-#define BWL_ARP_LEN 28    /* Ethernet, IPv4 */
-#define BWL_ARP_ROOM 50   /* in a frame: the minimum payload, and 4 bytes that a switch left */
-#define BWL_IP_MOST 65535 /* the most that an IP length field can hold */
-#define BWL_JUMBO_LEN 8   /* hop-by-hop header with a jumbo option alone */
-#define BWL_ND_MOST 64    /* NS or NA: 24 bytes, an address, a nonce (RFC 7527), and room */
+#define BWL_ARP_LEN 28   /* Ethernet, IPv4 */
+#define BWL_ARP_ROOM 50  /* in a frame: the minimum payload, and 4 bytes that a switch left */
+#define BWL_IP_MAX 65535 /* the most that an IP length field can hold */
+#define BWL_JUMBO_LEN 8  /* hop-by-hop header with a jumbo option alone */
+#define BWL_ND_MAX 64    /* NS or NA: 24 bytes, an address, a nonce (RFC 7527), and room */
 
 enum bwl_nd_kind { BWL_ND_NS = 1, BWL_ND_NA = 2 };
 enum bwl_arp_kind { BWL_ARP_REQUEST = 1, BWL_ARP_REPLY = 2 };
@@ -218,7 +218,7 @@ static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *en
 		return BWL_R_TRUNCATED;
 	ihl = ip->ihl * 4;
 	tot = bwl_ntohs(ip->tot_len);
-	if (big && !tot && frame_len - off > BWL_IP_MOST && ip->protocol == IPPROTO_TCP &&
+	if (big && !tot && frame_len - off > BWL_IP_MAX && ip->protocol == IPPROTO_TCP &&
 	    !(ip->frag_off & bwl_htons(0x3fff)))
 		tot = frame_len - off;
 	if (ip->version != 4 || ihl < sizeof(*ip) || tot < ihl || tot > frame_len - off)
@@ -281,7 +281,7 @@ static __always_inline void bwl_parse_nd(struct bwl_pkt *k, void *data, void *en
 {
 	const struct bwl_nd *nd = bwl_at(data, end, off, sizeof(*nd));
 
-	if (!nd || l4_len < sizeof(*nd) || l4_len > BWL_ND_MOST || l4_len != frame_len - off ||
+	if (!nd || l4_len < sizeof(*nd) || l4_len > BWL_ND_MAX || l4_len != frame_len - off ||
 	    hop_limit != BWL_ND_HOP_LIMIT || nd->code ||
 	    (nd->type != BWL_ICMP6_NS && nd->type != BWL_ICMP6_NA))
 		return;
@@ -299,7 +299,7 @@ static __always_inline __u32 bwl_parse_big6(const struct ipv6hdr *ip, void *data
 {
 	const __u8 *x;
 
-	if (len <= BWL_IP_MOST)
+	if (len <= BWL_IP_MAX)
 		return 0;
 	if (ip->nexthdr == IPPROTO_TCP)
 		return len;

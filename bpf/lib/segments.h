@@ -41,7 +41,7 @@ BWL_GLOBAL int bwl_layers(struct __sk_buff *skb, __u32 off, __u32 next)
 
 	for (i = 0; i < BWL_MAX_LAYERS; i++) {
 		if (next == IPPROTO_UDP)
-			return off < BWL_IP_MOST ? off + sizeof(struct udphdr) : 0;
+			return off < BWL_IP_MAX ? off + sizeof(struct udphdr) : 0;
 		if (bpf_skb_load_bytes(skb, off, h, sizeof(h)))
 			return 0;
 		type = (__u32)h[2] << 8 | h[3]; /* where GRE and VLAN tags have it */
@@ -157,7 +157,7 @@ BWL_GLOBAL int bwl_repeated(struct __sk_buff *skb, const struct bwl_pkt *k)
 	if (!k || !bwl_is_cut(skb))
 		return 0;
 	n = bwl_innermost(skb, k);
-	if (n > BWL_IP_MOST)
+	if (n > BWL_IP_MAX)
 		return 0;
 	linear = skb->data_end - skb->data;
 	if (n <= linear)

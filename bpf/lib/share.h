@@ -78,11 +78,11 @@ static __always_inline __u32 bwl_share_most(const struct bwl_asked *a)
 	__u64 most = a->rate->share ? 1U << (a->rate->share & 31) : 0, left;
 
 	if (a->rate->flags & BWL_RATE_UNLIMITED)
-		most = 1U << BWL_SHARE_MOST;
+		most = 1U << BWL_SHARE_MAX;
 	left = bwl_volume_left(a) >> (BWL_SHARE_VOLUME_SHIFT + (a->cpu_bits & 15));
 	if (most > left)
 		most = left;
-	return most < 1U << BWL_SHARE_LEAST ? 0 : most;
+	return most < 1U << BWL_SHARE_MIN ? 0 : most;
 }
 
 /*

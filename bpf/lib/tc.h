@@ -38,7 +38,7 @@ BWL_GLOBAL int bwl_tc_parse(struct __sk_buff *skb, struct bwl_pkt *k)
 	    bpf_skb_pull_data(skb, want))
 		return BWL_R_TRUNCATED;
 	return bwl_parse(k, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len,
-			 skb->len > BWL_IP_MOST && skb->gso_size);
+			 skb->len > BWL_IP_MAX && skb->gso_size);
 }
 
 /* A host's packets are nearly always plain. k need not be zeroed. */
@@ -181,7 +181,7 @@ static __always_inline __u32 bwl_mtu_inside(const struct bwl_ctx *c, const struc
 	__u32 more = tun ? bwl_read(tun->overhead) : 0;
 
 	if (!more)
-		more = BWL_ESP_MOST;
+		more = BWL_ESP_MAX;
 	return bwl_above(c->base->mtu, more);
 }
 

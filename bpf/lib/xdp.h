@@ -22,7 +22,7 @@ BWL_GLOBAL int bwl_xdp_parse(struct xdp_md *xdp, struct bwl_pkt *k)
 {
 	__u32 len = bwl_xdp_len(xdp);
 
-	if (!k || len > BWL_IP_MOST) /* BIG TCP, at generic XDP: only TC knows whose it is */
+	if (!k || len > BWL_IP_MAX) /* BIG TCP, at generic XDP: only TC knows whose it is */
 		return BWL_R_TRUNCATED;
 	return bwl_parse(k, (void *)(long)xdp->data, (void *)(long)xdp->data_end, len, 0);
 }

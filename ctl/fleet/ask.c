@@ -9,7 +9,7 @@
 #include "conf.h"
 #include "fleet/http/client.h"
 
-#define MOST (64U << 20) /* bytes of an answer: 10 000 trays have 5 MB of status */
+#define ANSWER_MAX (64U << 20) /* bytes of an answer: 10 000 trays have 5 MB of status */
 #define TIMEOUT_S 30
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
@@ -35,7 +35,7 @@ static int add_query(CURL *h, char *url, size_t size, const char *key, const cha
 
 static int get(struct asking *a, const char *what, json_t **ret)
 {
-	struct bwl_https_got got = { .most = MOST };
+	struct bwl_https_got got = { .most = ANSWER_MAX };
 	struct ctl *c = a->c;
 	json_error_t why;
 	char url[2048];

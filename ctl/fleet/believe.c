@@ -10,7 +10,7 @@
 void fleet_tampered(struct fleet *f, const char *tray, enum bwl_doc_kind kind, const char *name,
 		    const struct bwl_err *why)
 {
-	char what[BWL_DOC_NAME_MOST + 16];
+	char what[BWL_DOC_NAME_MAX + 16];
 	const json_t *one;
 	json_t *o;
 	size_t i;

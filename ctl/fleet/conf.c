@@ -10,7 +10,7 @@
 #include "conf.h"
 #include "fleet/store/layout.h"
 
-#define CONF_MOST 65536
+#define CONF_MAX 65536
 
 static char *trim(char *s)
 {
@@ -75,7 +75,7 @@ static int read_file(struct ctl *c, struct fleet_conf *x)
 		return 0;
 	if (fd < 0)
 		return bwl_fail(&c->err, errno, "cannot read %s: %s", file, strerror(errno));
-	r = bwl_bytes_read(fd, CONF_MOST, &x->text, &len, &c->err);
+	r = bwl_bytes_read(fd, CONF_MAX, &x->text, &len, &c->err);
 	at = x->text;
 	while (!r && (line = strsep(&at, "\n"))) {
 		number++;

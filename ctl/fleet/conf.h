@@ -15,7 +15,7 @@ struct fleet_conf {
 	bool accept_holes; /* "accept-etcd-holes = yes" */
 	char *text;        /* what the values point into */
 	char *list;
-	const char *server[BWL_ETCD_SERVERS_MOST];
+	const char *server[BWL_ETCD_SERVERS_MAX];
 	unsigned nservers;
 	struct bwl_grpc_tls tls;
 };

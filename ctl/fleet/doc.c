@@ -24,7 +24,7 @@ int fleet_doc_bytes(struct fleet *f, const char *prefix, const char *tray, enum 
 		    const char *name, struct fleet_doc *ret)
 {
 	struct fleet_doc two[2] = { { .big = false }, { .big = true } };
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	int r = -ENOENT;
 
 	*ret = (struct fleet_doc){ 0 };

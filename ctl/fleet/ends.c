@@ -47,7 +47,7 @@ static void look_into(struct looking *l, const struct bwl_doc_at *at)
 
 static void look(struct looking *l)
 {
-	char range[BWL_ETCD_KEY_MOST];
+	char range[BWL_ETCD_KEY_MAX];
 	int64_t revision = 0;
 	struct bwl_err e;
 

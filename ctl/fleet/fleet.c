@@ -79,7 +79,7 @@ void fleet_close(struct fleet *f)
 
 struct roots {
 	const char *range;
-	char name[16][BWL_DOC_NAME_MOST];
+	char name[16][BWL_DOC_NAME_MAX];
 	unsigned n;
 };
 
@@ -98,7 +98,7 @@ static int take_root(void *arg, const struct bwl_etcd_kv *kv)
 /* The newest root, whatever roots are called in the store. */
 static int newest_root(struct fleet *f, struct fleet_doc *ret)
 {
-	char range[BWL_ETCD_KEY_MOST];
+	char range[BWL_ETCD_KEY_MAX];
 	struct roots l = { .range = range };
 	struct fleet_doc x;
 	int64_t revision = 0;
@@ -307,7 +307,7 @@ static int is_expelled(struct fleet *f, struct fleet_tray *t, const json_t *expe
 
 int fleet_trays(struct fleet *f)
 {
-	char range[BWL_ETCD_KEY_MOST];
+	char range[BWL_ETCD_KEY_MAX];
 	struct listing l = { .f = f };
 	int64_t revision = 0;
 	int r;
@@ -422,7 +422,7 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
 static bool mind_controllers(struct fleet *f, struct fleet_tray *t,
 			     const struct bwl_signed_terms *terms)
 {
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_range ask = { .key = key, .end = "" };
 	struct bwl_signed_terms kept = { 0 };
 	struct bwl_etcd_page page;
@@ -506,7 +506,7 @@ static int take_status(void *arg, const struct bwl_etcd_kv *kv)
 
 int fleet_status_read(struct fleet *f, struct fleet_tray *t)
 {
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_range ask = { .key = key, .end = "" };
 	struct bwl_etcd_page page;
 	struct taking x = { 0 };

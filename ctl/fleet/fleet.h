@@ -10,7 +10,7 @@
 #include "signed/root.h"
 
 struct fleet_tray {
-	char name[BWL_DOC_NAME_MOST];
+	char name[BWL_DOC_NAME_MAX];
 	bool alive;      /* its bwlimit-sync has a lease in the store */
 	bool has_status; /* there is one in the store */
 	bool enrolled;   /* there is an enrolment */

@@ -52,7 +52,7 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct reading *r = arg;
 	size_t n = bwl_pb_len(kv->key);
-	char tray[BWL_DOC_NAME_MOST];
+	char tray[BWL_DOC_NAME_MAX];
 	struct log_state l;
 	struct bwl_err e = { 0 };
 
@@ -79,7 +79,7 @@ static int take_note(void *arg, const struct bwl_etcd_kv *kv)
 /* With the witness's signature: what the tray itself reads. */
 static int read_note(struct fleet *f, json_t *o)
 {
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_range ask = { .key = key, .end = "" };
 	struct bwl_etcd_page page;
 	int r = bwl_cosigned_key(key, f->conf.prefix,
@@ -139,7 +139,7 @@ int fleet_logs(struct ctl *c, int argc, char **argv)
 	struct fleet f = { 0 };
 	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&f.conf), { NULL, NULL, NULL } };
 	struct reading to = { .rows = json_array() };
-	char prefix[BWL_ETCD_KEY_MOST];
+	char prefix[BWL_ETCD_KEY_MAX];
 	int64_t revision = 0;
 	json_t *o, *v;
 	size_t i;

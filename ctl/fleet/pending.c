@@ -13,12 +13,12 @@
 #include "words.h"
 
 #define TIMEOUT_NS 30000000000ULL
-#define PENDING_MOST 256
-#define COMPARED_MOST 32 /* of the list: for each of them two policies are read */
+#define PENDING_MAX 256
+#define COMPARED_MAX 32 /* of the list: for each of them two policies are read */
 
 struct waiting {
-	char prefix[BWL_ETCD_KEY_MOST], range[BWL_ETCD_KEY_MOST];
-	struct bwl_doc_at at[PENDING_MOST];
+	char prefix[BWL_ETCD_KEY_MAX], range[BWL_ETCD_KEY_MAX];
+	struct bwl_doc_at at[PENDING_MAX];
 	unsigned n;
 };
 
@@ -26,8 +26,8 @@ static int found(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct waiting *w = arg;
 
-	if (w->n < PENDING_MOST && !bwl_doc_parse_key(w->range, (const char *)kv->key.at,
-						      bwl_pb_len(kv->key), &w->at[w->n]))
+	if (w->n < PENDING_MAX && !bwl_doc_parse_key(w->range, (const char *)kv->key.at,
+						     bwl_pb_len(kv->key), &w->at[w->n]))
 		w->n++;
 	return 0;
 }
@@ -146,7 +146,7 @@ static int pending(struct ctl *c, int argc, char **argv)
 		if (fleet_doc_read(&f, w.prefix, NULL, w.at[i].kind, w.at[i].name, &x))
 			continue;
 		o = row(&f, &x);
-		fleet_words(&f, &x, bytes, i < COMPARED_MOST, o);
+		fleet_words(&f, &x, bytes, i < COMPARED_MAX, o);
 		json_array_append_new(rows, o);
 		fleet_doc_done(&x);
 	}
@@ -328,7 +328,7 @@ static int approve(struct ctl *c, int argc, char **argv)
 					{ "--timeout", NULL, &timeout },
 					{ "--no-wait", &a.wait.no_wait, NULL },
 					{ NULL, NULL, NULL } };
-	char prefix[BWL_ETCD_KEY_MOST];
+	char prefix[BWL_ETCD_KEY_MAX];
 	enum bwl_doc_kind kind;
 	struct fleet_doc doc;
 	int r = ctl_opts(c, &argc, argv, opts);

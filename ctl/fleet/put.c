@@ -9,9 +9,9 @@
 #include "signed/closing.h"
 #include "signed/payload.h"
 
-void fleet_pending_prefix(const struct fleet *f, char prefix[static BWL_ETCD_KEY_MOST])
+void fleet_pending_prefix(const struct fleet *f, char prefix[static BWL_ETCD_KEY_MAX])
 {
-	snprintf(prefix, BWL_ETCD_KEY_MOST, "%s/pending", f->conf.prefix);
+	snprintf(prefix, BWL_ETCD_KEY_MAX, "%s/pending", f->conf.prefix);
 }
 
 void fleet_put_done(struct fleet_put *p)
@@ -70,7 +70,7 @@ static int compare(struct fleet *f, const struct bwl_signed *old, const struct b
 static int put_one(struct fleet *f, const struct fleet_put *p, const char *prefix, const char *tray,
 		   bool look, int64_t *ret_revision)
 {
-	char other[BWL_ETCD_KEY_MOST];
+	char other[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_put gone = { .key = other, .op = BWL_ETCD_DELETE };
 	struct bwl_doc doc = { .prefix = prefix,
 			       .tray = tray,
@@ -80,7 +80,7 @@ static int put_one(struct fleet *f, const struct fleet_put *p, const char *prefi
 			       .len = p->len,
 			       .with = &gone,
 			       .nwith = 1 };
-	bool big = p->len > BWL_DOC_INLINE_MOST;
+	bool big = p->len > BWL_DOC_INLINE_MAX;
 	int64_t was = BWL_ETCD_ANY;
 	struct fleet_doc x;
 	int r = bwl_doc_key(other, prefix, tray, doc.kind, doc.name, !big);
@@ -157,7 +157,7 @@ static void leave_out(struct fleet *f, struct fleet_put *p, const char *name)
 
 int fleet_put(struct fleet *f, struct fleet_put *p)
 {
-	char pending[BWL_ETCD_KEY_MOST];
+	char pending[BWL_ETCD_KEY_MAX];
 	int r = judge(f, p);
 
 	if (!r && p->pending) {
@@ -192,7 +192,7 @@ int fleet_put(struct fleet *f, struct fleet_put *p)
 
 int fleet_pending_drop(struct fleet *f, const struct bwl_signed *d)
 {
-	char prefix[BWL_ETCD_KEY_MOST], key[2][BWL_ETCD_KEY_MOST];
+	char prefix[BWL_ETCD_KEY_MAX], key[2][BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_put gone[2];
 	struct fleet_doc x;
 	int64_t revision;

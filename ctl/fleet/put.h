@@ -28,7 +28,7 @@ void fleet_put_done(struct fleet_put *p);
  */
 void fleet_user_delete(struct fleet *f, struct fleet_put *p);
 /* Where documents wait for signatures: laid out like the store. */
-void fleet_pending_prefix(const struct fleet *f, char prefix[static BWL_ETCD_KEY_MOST]);
+void fleet_pending_prefix(const struct fleet *f, char prefix[static BWL_ETCD_KEY_MAX]);
 /* Removes the waiting document of that name, if it is this one. */
 int fleet_pending_drop(struct fleet *f, const struct bwl_signed *d);
 

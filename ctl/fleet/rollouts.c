@@ -13,7 +13,7 @@
 #include "fleet/status/rollout_state.h"
 
 struct seen {
-	char tray[BWL_DOC_NAME_MOST]; /* location of its policy; empty: for all */
+	char tray[BWL_DOC_NAME_MAX]; /* location of its policy; empty: for all */
 	struct rollout r;
 	struct rollout_health h; /* version 0: nothing is known */
 };
@@ -27,7 +27,7 @@ struct reading {
 
 /* "PLACE/NAME" after the prefix, where "-" means for all; NULL: invalid. */
 static const char *place_of(const struct reading *x, const struct bwl_etcd_kv *kv,
-			    char tray[static BWL_DOC_NAME_MOST], size_t *ret_len)
+			    char tray[static BWL_DOC_NAME_MAX], size_t *ret_len)
 {
 	const char *at = (const char *)kv->key.at + x->before, *slash;
 	size_t len = bwl_pb_len(kv->key), n;
@@ -37,9 +37,9 @@ static const char *place_of(const struct reading *x, const struct bwl_etcd_kv *k
 	len -= x->before;
 	slash = memchr(at, '/', len);
 	n = slash ? (size_t)(slash - at) : 0;
-	if (!slash || n >= BWL_DOC_NAME_MOST)
+	if (!slash || n >= BWL_DOC_NAME_MAX)
 		return NULL;
-	snprintf(tray, BWL_DOC_NAME_MOST, "%.*s", n == 1 && *at == '-' ? 0 : (int)n, at);
+	snprintf(tray, BWL_DOC_NAME_MAX, "%.*s", n == 1 && *at == '-' ? 0 : (int)n, at);
 	*ret_len = len - n - 1;
 	return slash + 1;
 }
@@ -66,7 +66,7 @@ static int take_state(void *arg, const struct bwl_etcd_kv *kv)
 static int take_health(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct reading *x = arg;
-	char tray[BWL_DOC_NAME_MOST];
+	char tray[BWL_DOC_NAME_MAX];
 	struct rollout_health h;
 	size_t len;
 	const char *name = place_of(x, kv, tray, &len);
@@ -178,7 +178,7 @@ static void print(struct ctl *c, const struct reading *x, size_t most)
 static int read_all(struct fleet *f, struct reading *x, const char *what,
 		    int (*fn)(void *arg, const struct bwl_etcd_kv *kv))
 {
-	char prefix[BWL_ETCD_KEY_MOST];
+	char prefix[BWL_ETCD_KEY_MAX];
 	int64_t revision = 0;
 
 	x->before = (size_t)snprintf(prefix, sizeof(prefix), "%s/controller/%s/", f->conf.prefix,

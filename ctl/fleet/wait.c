@@ -18,7 +18,7 @@ struct waiting {
 	struct fleet *f;
 	const struct fleet_put *p;
 	size_t before; /* bytes of "PREFIX/node/" */
-	char range[BWL_ETCD_KEY_MOST];
+	char range[BWL_ETCD_KEY_MAX];
 };
 
 static int on_change(void *arg, unsigned range, const struct bwl_etcd_kv *kv)
@@ -26,7 +26,7 @@ static int on_change(void *arg, unsigned range, const struct bwl_etcd_kv *kv)
 	struct waiting *w = arg;
 	const char *key = (const char *)kv->key.at + w->before;
 	size_t len = bwl_pb_len(kv->key);
-	char name[BWL_DOC_NAME_MOST];
+	char name[BWL_DOC_NAME_MAX];
 	struct fleet_tray *t;
 	const char *slash;
 

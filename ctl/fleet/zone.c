@@ -16,7 +16,7 @@
 
 /* A policy that a tray may refuse, because it widens and too few signed it; name empty: none. */
 struct weak {
-	char name[BWL_DOC_NAME_MOST];
+	char name[BWL_DOC_NAME_MAX];
 	unsigned people;
 };
 
@@ -90,7 +90,7 @@ static int take(struct zone *z, const struct fleet_doc *x)
 
 struct policies {
 	const char *range;
-	char (*name)[BWL_DOC_NAME_MOST];
+	char (*name)[BWL_DOC_NAME_MAX];
 	size_t n;
 };
 
@@ -117,7 +117,7 @@ static bool is_late(const struct zone *z)
 
 static int of_range(struct zone *z, const char *tray)
 {
-	char range[BWL_ETCD_KEY_MOST];
+	char range[BWL_ETCD_KEY_MAX];
 	struct policies l = { .range = range };
 	int64_t revision = 0;
 	int r = bwl_doc_range(range, z->f->conf.prefix, tray);
@@ -161,7 +161,7 @@ static bool is_read(const struct zone *z, const struct tray_status *s)
 static int of_rollout(struct zone *z, const char *tray, const char *name)
 {
 	struct fleet_doc x = { 0 };
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_doc_head head;
 	struct fleet *f = z->f;
 	int r;
@@ -357,10 +357,10 @@ int fleet_zone_peers(struct fleet *f, const char *audience, const char *zone, co
 			 zone);
 		r = bwl_hint(&f->c->err, "`zones:` of a policy file names them");
 	}
-	if (!r && json_object_size(z.peers) > BWL_PAYLOAD_LIST_MOST) {
+	if (!r && json_object_size(z.peers) > BWL_PAYLOAD_LIST_MAX) {
 		bwl_fail(&f->c->err, E2BIG, "zone '%.64s' has %zu peer%s; a revocation names %u",
 			 zone, json_object_size(z.peers), BWL_S(json_object_size(z.peers)),
-			 BWL_PAYLOAD_LIST_MOST);
+			 BWL_PAYLOAD_LIST_MAX);
 		r = bwl_hint(
 			&f->c->err,
 			"--zone needs --all: without it every grant of a tray or a label is revoked");

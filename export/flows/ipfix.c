@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * See ipfix.h. There is one structure each for flows, intervals, peers and losses: the internal
  * template. The external templates say, by flags, which of its elements are sent. libfixbuf puts

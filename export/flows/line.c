@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See line.h. Texts that a collector may show are limited here. */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -6,13 +6,13 @@
 #include <time.h>
 #include "line.h"
 
-#define MOST_TEXT 512
+#define TEXT_MAX 512
 
 static const char *text_at(const json_t *o, const char *key)
 {
 	const json_t *x = json_object_get(o, key);
 
-	return json_is_string(x) && json_string_length(x) < MOST_TEXT ? json_string_value(x) : NULL;
+	return json_is_string(x) && json_string_length(x) < TEXT_MAX ? json_string_value(x) : NULL;
 }
 
 /* "": unknown. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* bwlimit-export: sends flow records to a collector. */
 #include <poll.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include "options.h"
 
 #define LOOK_MS 1000
-#define RETRY_MOST_MS 60000
+#define RETRY_MAX_MS 60000
 
 static volatile sig_atomic_t stopped;
 
@@ -57,9 +57,7 @@ static int run(struct outlet *o, bool once, const sigset_t *open)
 		if (once)
 			return r ? 1 : 0;
 		pause_for(r ? retry_ms : LOOK_MS, open);
-		retry_ms = !r                             ? LOOK_MS
-			   : retry_ms * 2 < RETRY_MOST_MS ? retry_ms * 2
-							  : RETRY_MOST_MS;
+		retry_ms = !r ? LOOK_MS : retry_ms * 2 < RETRY_MAX_MS ? retry_ms * 2 : RETRY_MAX_MS;
 	}
 	return 0;
 }

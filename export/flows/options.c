@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See options.h. */
 #include <getopt.h>
 #include <net/if.h>
@@ -40,14 +40,6 @@ static const char usage_text[] =
 	"examples:\n"
 	"  " PROGRAM " --to tls:collector.example.org:4740 --device mgmt0\n"
 	"  " PROGRAM " --to file:records.ipfix --state-dir /tmp/once --once\n";
-
-static int wrong_use(struct bwl_err *e)
-{
-	if (!*e->hint)
-		bwl_hint(e, "see " PROGRAM " --help");
-	bwl_err_print(e, PROGRAM, false);
-	return 2;
-}
 
 static int parse_domain(const char *s, uint32_t *ret, struct bwl_err *e)
 {
@@ -197,11 +189,12 @@ int options_read(int argc, char **argv, struct options *o)
 			return 2;
 		}
 		if (take(c, o, &e))
-			return wrong_use(&e);
+			return bwl_wrong_use(&e, PROGRAM, false);
 	}
 	if (optind < argc) {
 		bwl_fail(&e, EINVAL, "unexpected argument '%.80s'", argv[optind]);
-		return wrong_use(&e);
+		return bwl_wrong_use(&e, PROGRAM, false);
 	}
-	return judge(&o->outlet, &e) ? wrong_use(&e) : look_at_files(&o->outlet.way);
+	return judge(&o->outlet, &e) ? bwl_wrong_use(&e, PROGRAM, false)
+				     : look_at_files(&o->outlet.way);
 }

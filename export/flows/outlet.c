@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See outlet.h. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "interval.h"
 #include "outlet.h"
 
-#define FILE_MOST 65000    /* bytes of a message; its header has 16 bits for that */
-#define DATAGRAM_MOST 1200 /* smaller than every MTU */
+#define FILE_MAX 65000    /* bytes of a message; its header has 16 bits for that */
+#define DATAGRAM_MAX 1200 /* smaller than every MTU */
 
 struct outlet {
 	const struct outlet_conf *c;
@@ -153,7 +153,7 @@ static int send_out(struct outlet *o, const struct ipfix_out *out, struct bwl_er
 static int greet(struct outlet *o, struct bwl_err *e)
 {
 	bool in_file = o->c->way.kind == WAY_FILE;
-	size_t most = o->c->way.kind == WAY_UDP ? DATAGRAM_MOST : FILE_MOST;
+	size_t most = o->c->way.kind == WAY_UDP ? DATAGRAM_MAX : FILE_MAX;
 	struct ipfix_out out = { 0 };
 	int r = ipfix_open(o->c->domain, most, in_file ? o->state.sequence : 0, &o->ipfix, e);
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See state.h. */
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include "state.h"
 
 #define NAME "state.json"
-#define MOST_BYTES 65536
+#define BYTES_MAX 65536
 
 #define NUMBERS(X)                                                                                 \
 	X("budget_bytes", budget.bytes)                                                            \
@@ -64,7 +64,7 @@ int state_load(const char *dir, const char *boot, struct state *ret, struct bwl_
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	r = fd < 0 ? bwl_fail(e, errno, "cannot open %s/" NAME ": %s", dir, strerror(errno))
-		   : bwl_bytes_read(fd, MOST_BYTES, &text, &len, e);
+		   : bwl_bytes_read(fd, BYTES_MAX, &text, &len, e);
 	if (r)
 		return r;
 	o = json_loadb(text, len, 0, NULL);

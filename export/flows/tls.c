@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See tls.h. The socket has time limits of its own (way.c). */
 #include <poll.h>
 #include <stdlib.h>

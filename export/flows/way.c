@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See way.h. A collector that accepts nothing for PATIENCE_S is considered lost. */
 #include <fcntl.h>
 #include <netdb.h>

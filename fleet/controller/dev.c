@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See dev.h. */
 #include <signal.h>
 #include <stdio.h>
@@ -45,9 +45,9 @@ static int take_trays(struct dev *d, const char *list, struct bwl_err *e)
 					"'%.80s': the name of a tray must be 1 to 31 of A-Z a-z "
 					"0-9 . _ -",
 					one);
-		if (d->ntrays == DEV_TRAYS_MOST)
-			return bwl_fail(e, EINVAL, "--dev is for at most %u trays", DEV_TRAYS_MOST);
-		snprintf(d->tray[d->ntrays++], BWL_DOC_NAME_MOST, "%s", one);
+		if (d->ntrays == DEV_TRAYS_MAX)
+			return bwl_fail(e, EINVAL, "--dev is for at most %u trays", DEV_TRAYS_MAX);
+		snprintf(d->tray[d->ntrays++], BWL_DOC_NAME_MAX, "%s", one);
 	}
 	return d->ntrays ? 0 : bwl_fail(e, EINVAL, "the trays are missing: --trays NAME,…");
 }

@@ -11,13 +11,13 @@
 #include "options.h"
 
 #define DEV_PATH 512
-#define DEV_TRAYS_MOST 64
+#define DEV_TRAYS_MAX 64
 
 struct dev {
 	const char *dir, *listen; /* ADDRESS:PORT */
 	char host[64];
 	unsigned port;
-	char tray[DEV_TRAYS_MOST][BWL_DOC_NAME_MOST];
+	char tray[DEV_TRAYS_MAX][BWL_DOC_NAME_MAX];
 	unsigned ntrays;
 	int etcd; /* process; 0: none */
 	char server[96];

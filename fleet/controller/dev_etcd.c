@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The etcd of --dev: Debian's binary as a child process, which ends with us; and its permissions,
  * set through etcd's Auth service (api/etcdserverpb/rpc.proto, api/authpb/auth.proto).
@@ -163,7 +163,7 @@ enum { READ = 0, WRITE = 1, READ_WRITE = 2 };
 static int allow(struct bwl_grpc *g, const char *role, int what, const char *key, struct bwl_err *e)
 {
 	struct bwl_pb_out say = { 0 };
-	char end[BWL_ETCD_KEY_MOST] = "";
+	char end[BWL_ETCD_KEY_MAX] = "";
 	size_t at;
 
 	if (key[strlen(key) - 1] == '/')
@@ -181,7 +181,7 @@ static int allow(struct bwl_grpc *g, const char *role, int what, const char *key
 static int allow_tray(struct bwl_grpc *g, const char *prefix, const char *tray, struct bwl_err *e)
 {
 	static const char *const says[] = { "alive", "at", "status" };
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	int r = add_user(g, tray, tray, e);
 
 	snprintf(key, sizeof(key), "%s/all/", prefix);
@@ -201,7 +201,7 @@ static int allow_tray(struct bwl_grpc *g, const char *prefix, const char *tray, 
 static int allow_people(struct bwl_grpc *g, const char *prefix, struct bwl_err *e)
 {
 	static const char *const writes[] = { "all", "part", "node", "pending" };
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	int r = add_user(g, "people", "people", e);
 
 	for (unsigned i = 0; !r && i < sizeof(writes) / sizeof(*writes); i++) {
@@ -225,7 +225,7 @@ static int publish(const struct dev *d, struct bwl_grpc *g, struct bwl_doc *doc,
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot read '%s': %m", path);
-	r = bwl_bytes_read(fd, BWL_DOC_MOST, &bytes, &doc->len, e);
+	r = bwl_bytes_read(fd, BWL_DOC_MAX, &bytes, &doc->len, e);
 	doc->at = bytes;
 	return r ? r : bwl_doc_publish(g, doc, BWL_ETCD_ANY, &revision, e);
 }
@@ -234,7 +234,7 @@ static int set_up(const struct dev *d, struct bwl_grpc *g, const char *prefix, s
 {
 	struct bwl_doc root = { .prefix = prefix, .kind = BWL_DOC_root, .name = "1" };
 	struct bwl_pb_out say = { 0 };
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	int r = add_user(g, "root", "root", e);
 
 	snprintf(key, sizeof(key), "%s/", prefix);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Keys and documents of --dev: two people, the controller and its witness; the root that names
  * them, and each tray's enrolment, signed by both people.
@@ -105,14 +105,14 @@ static int read_root(const char *path, struct bwl_root **ret, struct bwl_err *e)
 
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot read '%s': %m", path);
-	r = bwl_bytes_read(fd, BWL_SIGNED_BYTES_MOST, &bytes, &len, e);
+	r = bwl_bytes_read(fd, BWL_SIGNED_BYTES_MAX, &bytes, &len, e);
 	return r ? r : bwl_root_first(bytes, len, ret, e);
 }
 
 static int enrol(const struct dev *d, struct bwl_key *const key[KEYS], const char *tray,
 		 const struct bwl_root *root, struct bwl_err *e)
 {
-	char path[DEV_PATH], audience[BWL_DOC_NAME_MOST + 8], hex[65];
+	char path[DEV_PATH], audience[BWL_DOC_NAME_MAX + 8], hex[65];
 	json_t *o;
 
 	if (!dev_path(d, path, "enrolments", tray))

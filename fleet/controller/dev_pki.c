@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Authority and certificates of --dev: EC P-256, as PEM. A certificate's CommonName is its user in
  * etcd.
@@ -156,7 +156,7 @@ static int copy_ca(const struct pki *p, const char *path, struct bwl_err *e)
 /* Under the names that bwlimit-sync uses: ca.pem, cert.pem, key.pem. */
 static int for_tray(const struct pki *p, const char *tray, struct bwl_err *e)
 {
-	char file[3][DEV_PATH], san[BWL_DOC_NAME_MOST + 8];
+	char file[3][DEV_PATH], san[BWL_DOC_NAME_MAX + 8];
 	static const char *const names[] = { "ca.pem", "cert.pem", "key.pem" };
 	int r;
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See lead.h. */
 #include <stdio.h>
 #include <string.h>
@@ -120,7 +120,7 @@ int lead_step(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 {
 	int r;
 
-	l->until_ns = now_ns + LEAD_MOST_NS;
+	l->until_ns = now_ns + LEAD_MAX_NS;
 	r = sign_time(l, now_ns, now_s, e);
 	r = r ? r : lead_closings(l, now_s, e);
 	r = r ? r : lead_rollouts(l, now_ns, now_s, e);

@@ -17,7 +17,7 @@
 #define LEAD_ROLLOUT_FOR_S (365LL * 86400)
 #define LEAD_LOGS_NS (10 * CTRL_S)
 #define LEAD_STEP_NS CTRL_S
-#define LEAD_MOST_NS (2 * CTRL_S)   /* of a step: the lease of the election is kept between two */
+#define LEAD_MAX_NS (2 * CTRL_S)    /* of a step: the lease of the election is kept between two */
 #define LEAD_AGAIN_NS (10 * CTRL_S) /* retry after a refusal whose reason may go away */
 
 struct lead_rollout;
@@ -64,12 +64,12 @@ struct lead_document {
 	int64_t now_s, not_after_s;
 	json_t *more; /* fields of its type; takes the reference */
 };
-/* with: done in the same step, at most BWL_DOC_WITH_MOST - 1. */
+/* with: done in the same step, at most BWL_DOC_WITH_MAX - 1. */
 int lead_publish(struct lead *l, const struct lead_document *d, const struct bwl_etcd_put *with,
 		 unsigned nwith, struct bwl_err *e);
 /* The key of a state of the controllers' own: PREFIX/controller/WHAT/PLACE/NAME */
 int lead_key(const struct lead *l, const char *what, const char *tray, const char *name,
-	     char key[static BWL_ETCD_KEY_MOST]);
+	     char key[static BWL_ETCD_KEY_MAX]);
 /* Writes our own values, with the fence. */
 int lead_put(struct lead *l, const struct bwl_etcd_put *put, unsigned n, struct bwl_err *e);
 

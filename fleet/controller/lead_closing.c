@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Closing documents, kept beside the documents. Signed times name them until they end, even if
  * somebody removed them from the store, so a new leader has to know them. And a tray that gets a
@@ -14,13 +14,13 @@
 #include "lead.h"
 #include "signed/closing.h"
 
-#define ENDED_MOST 64 /* cleared away by one leader; the next one clears the rest */
-#define STEP_MOST 32  /* copied in one step */
+#define ENDED_MAX 64 /* cleared away by one leader; the next one clears the rest */
+#define STEP_MAX 32  /* copied in one step */
 
 struct reading {
 	struct lead *l;
 	int64_t now_s;
-	char ended[ENDED_MOST][BWL_ETCD_KEY_MOST];
+	char ended[ENDED_MAX][BWL_ETCD_KEY_MAX];
 	unsigned n;
 };
 
@@ -51,8 +51,8 @@ static int take(void *arg, const struct bwl_etcd_kv *kv)
 			view_take_closing(v, &d, NULL, NULL);
 		view_closing_kept(v, d.digest);
 		bwl_signed_free(&d);
-	} else if (e.id && !strcmp(e.id, "signed-expired") && r->n < ENDED_MOST &&
-		   n < BWL_ETCD_KEY_MOST && has_ended(v, at, len)) {
+	} else if (e.id && !strcmp(e.id, "signed-expired") && r->n < ENDED_MAX &&
+		   n < BWL_ETCD_KEY_MAX && has_ended(v, at, len)) {
 		memcpy(r->ended[r->n], kv->key.at, n);
 		r->ended[r->n++][n] = '\0';
 	}
@@ -62,7 +62,7 @@ static int take(void *arg, const struct bwl_etcd_kv *kv)
 int lead_closings_read(struct lead *l, struct bwl_err *e)
 {
 	BWL_AUTO_FREE struct reading *r = bwl_must(calloc(1, sizeof(*r)));
-	char prefix[BWL_ETCD_KEY_MOST];
+	char prefix[BWL_ETCD_KEY_MAX];
 	int64_t revision = 0;
 	int ret;
 
@@ -87,7 +87,7 @@ int lead_closings_read(struct lead *l, struct bwl_err *e)
 }
 
 static int copy_key(const struct lead *l, const struct view_closing *c,
-		    char key[static BWL_ETCD_KEY_MOST])
+		    char key[static BWL_ETCD_KEY_MAX])
 {
 	char hex[65];
 
@@ -100,7 +100,7 @@ static int copy_key(const struct lead *l, const struct view_closing *c,
  */
 static int keep(struct lead *l, struct view_closing *c, struct bwl_err *e)
 {
-	char from[BWL_ETCD_KEY_MOST], to[BWL_ETCD_KEY_MOST];
+	char from[BWL_ETCD_KEY_MAX], to[BWL_ETCD_KEY_MAX];
 	const char *kind = bwl_signed_word(c->type);
 	BWL_AUTO_FREE uint8_t *bytes = NULL;
 	struct bwl_etcd_put put = { .key = to, .was = BWL_ETCD_ANY };
@@ -140,7 +140,7 @@ static int copy(struct lead *l, struct bwl_err *e)
 		if (r)
 			return r;
 	}
-	for (size_t i = 0; i < l->v->nclosing && done < STEP_MOST && !lead_is_late(l); i++) {
+	for (size_t i = 0; i < l->v->nclosing && done < STEP_MAX && !lead_is_late(l); i++) {
 		struct view_closing *c = &l->v->closing[i];
 		int r;
 
@@ -164,15 +164,15 @@ static bool is_newer(const struct bwl_signed_terms *a, const struct bwl_signed_t
  * The key under which it is given. If another document has the same name, each has a key of its
  * own: under one shared key they would replace each other again and again.
  */
-static void key_name(const struct view_closing *c, bool own, char ret[static BWL_DOC_NAME_MOST])
+static void key_name(const struct view_closing *c, bool own, char ret[static BWL_DOC_NAME_MAX])
 {
 	char hex[65];
 
 	bwl_hex_encode(c->digest, sizeof(c->digest), hex);
 	if (own) /* documents' names have BWL_NAME_LEN */
-		snprintf(ret, BWL_DOC_NAME_MOST, "%.*s.%.16s", BWL_NAME_LEN - 1, c->name, hex);
+		snprintf(ret, BWL_DOC_NAME_MAX, "%.*s.%.16s", BWL_NAME_LEN - 1, c->name, hex);
 	else
-		snprintf(ret, BWL_DOC_NAME_MOST, "%s", c->name);
+		snprintf(ret, BWL_DOC_NAME_MAX, "%s", c->name);
 }
 
 /* What is at a key where a tray has, or may be given, a closing document. */
@@ -190,7 +190,7 @@ static int look(struct lead *l, const char *tray, const struct view_closing *c, 
 	struct bwl_err why = { 0 };
 	const char *kind = bwl_signed_word(c->type);
 	BWL_AUTO_FREE uint8_t *bytes = NULL;
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_signed d;
 	size_t len;
 	int r = bwl_doc_key(key, l->c->o->prefix, tray, bwl_doc_kind_of(kind, strlen(kind)), name,
@@ -218,7 +218,7 @@ static int give(struct lead *l, const char *tray, const struct view_closing *c, 
 		struct bwl_err *e)
 {
 	struct bwl_etcd_put fence = bwl_election_fence(l->el);
-	char name[BWL_DOC_NAME_MOST];
+	char name[BWL_DOC_NAME_MAX];
 	const char *kind = bwl_signed_word(c->type);
 	struct bwl_doc doc = { .prefix = l->c->o->prefix,
 			       .tray = tray,
@@ -227,7 +227,7 @@ static int give(struct lead *l, const char *tray, const struct view_closing *c, 
 			       .with = &fence,
 			       .nwith = 1 };
 	BWL_AUTO_FREE uint8_t *bytes = NULL;
-	char from[BWL_ETCD_KEY_MOST];
+	char from[BWL_ETCD_KEY_MAX];
 	int64_t was, mod, revision;
 	struct bwl_signed d;
 	enum there there;
@@ -320,7 +320,7 @@ int lead_closings(struct lead *l, int64_t now_s, struct bwl_err *e)
 
 	for (size_t i = 0; !r && i < l->v->nclosing && !lead_is_late(l); i++)
 		r = give_shared(l, &l->v->closing[i], now_s, e);
-	for (size_t i = 0; !r && i < l->v->ntrays && done < STEP_MOST && !lead_is_late(l); i++)
+	for (size_t i = 0; !r && i < l->v->ntrays && done < STEP_MAX && !lead_is_late(l); i++)
 		if (l->v->tray[i]->relabelled)
 			r = give_labels(l, l->v->tray[i], now_s, &done, e);
 	return r;

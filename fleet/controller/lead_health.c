@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A rollout's health, for people: beside its state in the store, so that it can be read whoever
  * leads. At most one write a second, however many rollouts are running.
@@ -47,7 +47,7 @@ int lead_health(struct lead *l, struct lead_rollout *lr, const struct rollout_ve
 {
 	struct rollout_health h = health_of(l, lr, v, now_ns, now_s);
 	BWL_AUTO_FREE char *is = rollout_health_text(&h);
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_put put = { .key = key, .was = BWL_ETCD_ANY };
 	uint64_t due_ns = lr->health_ns;
 	int r;

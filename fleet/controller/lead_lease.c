@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Leases of the policies that may be in force, for as long as people allowed (`lease_most`),
  * renewed after a third of that: lead.h. During a rollout there are two such policies, and each has
@@ -10,7 +10,7 @@
 #include "lead.h"
 #include "rollout.h"
 
-#define LEASE_LEAST_S 3
+#define LEASE_MIN_S 3
 
 static int publish(struct lead *l, const struct view_policy *p, const uint8_t digest[32],
 		   const char *key_name, uint64_t for_s, int64_t now_s, uint64_t version,
@@ -42,7 +42,7 @@ struct spans {
 
 static uint64_t span(bool holds, uint64_t most_s)
 {
-	return holds && most_s >= LEASE_LEAST_S ? most_s : 0;
+	return holds && most_s >= LEASE_MIN_S ? most_s : 0;
 }
 
 static struct spans spans_of(const struct rollout *ro, const struct view_policy *p)
@@ -62,7 +62,7 @@ static uint64_t shorter(const struct spans *s)
 static int renew(struct lead *l, const struct rollout *ro, struct view_policy *p,
 		 const struct spans *s, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 {
-	char from_key[BWL_DOC_NAME_MOST + 8];
+	char from_key[BWL_DOC_NAME_MAX + 8];
 	int r = 0;
 
 	snprintf(from_key, sizeof(from_key), "%s.from", p->name);

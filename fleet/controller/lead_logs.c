@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The trays' audit logs: kept, judged and cosigned (cosign.h, lead.h). */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct reading *r = arg;
 	size_t n = bwl_pb_len(kv->key) - r->before;
-	char tray[BWL_DOC_NAME_MOST];
+	char tray[BWL_DOC_NAME_MAX];
 	struct view_tray *t;
 	struct log_state log;
 	struct bwl_err e = { 0 };
@@ -44,7 +44,7 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
 
 int lead_logs_read(struct lead *l, struct bwl_err *e)
 {
-	char prefix[BWL_ETCD_KEY_MOST];
+	char prefix[BWL_ETCD_KEY_MAX];
 	struct reading r = { .l = l };
 	int64_t revision = 0;
 
@@ -61,7 +61,7 @@ int lead_logs_read(struct lead *l, struct bwl_err *e)
 static int keep(struct lead *l, struct view_tray *t, enum cosign_word w, int64_t now_s,
 		struct bwl_err *e)
 {
-	char key[BWL_ETCD_KEY_MOST], tray_key[BWL_ETCD_KEY_MOST], note[COSIGN_NOTE];
+	char key[BWL_ETCD_KEY_MAX], tray_key[BWL_ETCD_KEY_MAX], note[COSIGN_NOTE];
 	BWL_AUTO_FREE char *text = log_state_text(&t->log.log);
 	struct bwl_etcd_put put[2] = {
 		{ .key = key, .value = text, .len = strlen(text), .was = BWL_ETCD_ANY },

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Documents signed with the online key, and what leaders keep in the store, always behind the
  * fence: see lead.h.
@@ -42,7 +42,7 @@ static int sign(struct lead *l, const struct lead_document *d, char **ret, struc
 int lead_publish(struct lead *l, const struct lead_document *d, const struct bwl_etcd_put *with,
 		 unsigned nwith, struct bwl_err *e)
 {
-	struct bwl_etcd_put also[BWL_DOC_WITH_MOST] = { bwl_election_fence(l->el) };
+	struct bwl_etcd_put also[BWL_DOC_WITH_MAX] = { bwl_election_fence(l->el) };
 	const char *kind = bwl_signed_word(d->type);
 	struct bwl_doc doc = {
 		.prefix = l->c->o->prefix,
@@ -58,7 +58,7 @@ int lead_publish(struct lead *l, const struct lead_document *d, const struct bwl
 
 	if (r)
 		return r;
-	for (unsigned i = 0; i < nwith && i + 1 < BWL_DOC_WITH_MOST; i++)
+	for (unsigned i = 0; i < nwith && i + 1 < BWL_DOC_WITH_MAX; i++)
 		also[1 + i] = with[i];
 	doc.at = text;
 	doc.len = strlen(text);
@@ -67,20 +67,20 @@ int lead_publish(struct lead *l, const struct lead_document *d, const struct bwl
 
 int lead_put(struct lead *l, const struct bwl_etcd_put *put, unsigned n, struct bwl_err *e)
 {
-	struct bwl_etcd_put all[BWL_DOC_WITH_MOST] = { bwl_election_fence(l->el) };
+	struct bwl_etcd_put all[BWL_DOC_WITH_MAX] = { bwl_election_fence(l->el) };
 	int64_t revision;
 
-	for (unsigned i = 0; i < n && i + 1 < BWL_DOC_WITH_MOST; i++)
+	for (unsigned i = 0; i < n && i + 1 < BWL_DOC_WITH_MAX; i++)
 		all[1 + i] = put[i];
 	return bwl_etcd_txn(l->g, all, 1 + n, &revision, e);
 }
 
 int lead_key(const struct lead *l, const char *what, const char *tray, const char *name,
-	     char key[static BWL_ETCD_KEY_MOST])
+	     char key[static BWL_ETCD_KEY_MAX])
 {
 	/* "-" means all: no tray has that name (bwl_is_name) */
-	int n = snprintf(key, BWL_ETCD_KEY_MOST, "%s/controller/%s/%s/%s", l->c->o->prefix, what,
+	int n = snprintf(key, BWL_ETCD_KEY_MAX, "%s/controller/%s/%s/%s", l->c->o->prefix, what,
 			 *tray ? tray : "-", name);
 
-	return n < BWL_ETCD_KEY_MOST ? 0 : -ENAMETOOLONG;
+	return n < BWL_ETCD_KEY_MAX ? 0 : -ENAMETOOLONG;
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Rollouts: executes and stores what rollout.h decides. The controllers keep, beside each policy,
  * at rollout/ its state; at before/ each tray's health before it began; at was/ its document, which
@@ -93,7 +93,7 @@ static int take_state(void *arg, const struct bwl_etcd_kv *kv)
 	const char *at = (const char *)kv->key.at + r->before;
 	size_t n = bwl_pb_len(kv->key) - r->before;
 	const char *slash = memchr(at, '/', n);
-	char tray[BWL_DOC_NAME_MOST] = "";
+	char tray[BWL_DOC_NAME_MAX] = "";
 	struct bwl_err e = { 0 };
 	struct rollout ro;
 
@@ -116,7 +116,7 @@ static int take_before(void *arg, const struct bwl_etcd_kv *kv)
 
 static int read_before(struct lead *l, struct lead_rollout *lr, struct bwl_err *e)
 {
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_range ask = { .key = key, .end = "" };
 	struct bwl_etcd_page page;
 	int r = lead_key(l, "before", lr->tray, lr->r.name, key);
@@ -128,7 +128,7 @@ static int read_before(struct lead *l, struct lead_rollout *lr, struct bwl_err *
 
 int lead_rollouts_read(struct lead *l, struct bwl_err *e)
 {
-	char prefix[BWL_ETCD_KEY_MOST];
+	char prefix[BWL_ETCD_KEY_MAX];
 	struct reading reading = { .l = l };
 	int64_t revision = 0;
 	int r;
@@ -168,7 +168,7 @@ static int read_raw(struct lead *l, const char *key, struct raw *ret, struct bwl
 }
 
 static int policy_key(const struct lead *l, const struct view_policy *p,
-		      char key[static BWL_ETCD_KEY_MOST])
+		      char key[static BWL_ETCD_KEY_MAX])
 {
 	return bwl_doc_key(key, l->c->o->prefix, *p->tray ? p->tray : NULL, BWL_DOC_policy, p->name,
 			   p->big);
@@ -178,7 +178,7 @@ static int policy_key(const struct lead *l, const struct view_policy *p,
 static int is_tighter(struct lead *l, const struct view_policy *p, const uint8_t from[32],
 		      int64_t now_s, bool *ret, struct bwl_err *e)
 {
-	char was[BWL_ETCD_KEY_MOST], key[BWL_ETCD_KEY_MOST];
+	char was[BWL_ETCD_KEY_MAX], key[BWL_ETCD_KEY_MAX];
 	BWL_AUTO_FREE uint8_t *a = NULL, *b = NULL;
 	size_t a_len, b_len;
 	int64_t mod;
@@ -211,9 +211,9 @@ static int publish(struct lead *l, struct lead_rollout *lr, const struct view_po
 {
 	struct rollout *ro = &lr->r;
 	bool back = ro->phase == ROLLOUT_BACK;
-	char to[65], from[65], key[BWL_ETCD_KEY_MOST];
+	char to[65], from[65], key[BWL_ETCD_KEY_MAX];
 	BWL_AUTO_FREE char *state = NULL;
-	struct bwl_etcd_put with[BWL_DOC_WITH_MOST - 1] = { { .key = key, .was = BWL_ETCD_ANY } };
+	struct bwl_etcd_put with[BWL_DOC_WITH_MAX - 1] = { { .key = key, .was = BWL_ETCD_ANY } };
 	struct lead_document d = {
 		.type = BWL_SIGNED_ROLLOUT,
 		.tray = lr->tray,
@@ -254,7 +254,7 @@ static int keep(struct lead *l, const struct lead_rollout *lr, const struct bwl_
 		unsigned nmore, struct bwl_err *e)
 {
 	BWL_AUTO_FREE char *state = rollout_text(&lr->r);
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_put put[2] = {
 		{ .key = key, .value = state, .len = strlen(state), .was = BWL_ETCD_ANY },
 	};
@@ -268,7 +268,7 @@ static int keep(struct lead *l, const struct lead_rollout *lr, const struct bwl_
 
 static void say(struct lead *l, const struct lead_rollout *lr, const char *event, const char *why)
 {
-	char what[BWL_NAME_LEN + BWL_DOC_NAME_MOST + 24];
+	char what[BWL_NAME_LEN + BWL_DOC_NAME_MAX + 24];
 	struct bwl_err e = { 0 };
 
 	snprintf(what, sizeof(what), "%s%s%s %u %%", lr->tray, *lr->tray ? "/" : "", lr->r.name,
@@ -282,7 +282,7 @@ static void say(struct lead *l, const struct lead_rollout *lr, const char *event
 static int finish(struct lead *l, struct lead_rollout *lr, const struct view_policy *p,
 		  struct bwl_err *e)
 {
-	char was_key[BWL_ETCD_KEY_MOST], key[BWL_ETCD_KEY_MOST];
+	char was_key[BWL_ETCD_KEY_MAX], key[BWL_ETCD_KEY_MAX];
 	BWL_AUTO_FREE uint8_t *was = NULL;
 	struct bwl_etcd_put put = { .key = was_key, .was = BWL_ETCD_ANY };
 	struct raw raw = { 0 };
@@ -305,7 +305,7 @@ static int finish(struct lead *l, struct lead_rollout *lr, const struct view_pol
 static int begin(struct lead *l, struct lead_rollout *lr, const struct view_policy *p,
 		 uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 {
-	char before_key[BWL_ETCD_KEY_MOST];
+	char before_key[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_put more = { .key = before_key, .was = BWL_ETCD_ANY };
 	BWL_AUTO_FREE char *before = NULL;
 	struct rollout *ro = &lr->r;

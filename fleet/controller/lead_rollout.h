@@ -7,7 +7,7 @@
 #include "rollout.h"
 
 struct lead_rollout {
-	char tray[BWL_DOC_NAME_MOST]; /* location of its policy; empty: for all */
+	char tray[BWL_DOC_NAME_MAX]; /* location of its policy; empty: for all */
 	struct rollout r;
 	/* While it goes on: */
 	uint64_t since_ns;         /* start of this stage, or of this leader */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The trays of a rollout: lead_rollout.h. */
 #include <jansson.h>
 #include <stdio.h>

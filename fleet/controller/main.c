@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* bwlimit-controller: its modules, and the loop that calls them. */
 #include <poll.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See numbers.h. It has threads of its own: no step of the loop waits for a tray or a client. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static int read_fleet(const char *file, char fleet[static BWL_NAME_LEN], struct 
 
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot read '%s': %m", file);
-	r = bwl_bytes_read(fd, BWL_SIGNED_BYTES_MOST, &bytes, &len, e);
+	r = bwl_bytes_read(fd, BWL_SIGNED_BYTES_MAX, &bytes, &len, e);
 	if (!r)
 		r = bwl_root_first(bytes, len, &root, e);
 	if (!r)

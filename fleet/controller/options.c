@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See options.h. */
 #include <getopt.h>
 #include <stdio.h>
@@ -66,14 +66,6 @@ static const char usage_text[] =
 	"  " PROGRAM " --dev /tmp/fleet --trays tray-1,tray-2\n"
 	"  journalctl -u bwlimit-controller\n";
 
-static int wrong_use(const struct options *o, struct bwl_err *e)
-{
-	if (!*e->hint)
-		bwl_hint(e, "see " PROGRAM " --help");
-	bwl_err_print(e, PROGRAM, o->json);
-	return 2;
-}
-
 static int take_percent(const char *text, const char *what, unsigned least, unsigned *ret,
 			struct bwl_err *e)
 {
@@ -95,8 +87,8 @@ static int take_stages(char *list, struct rollout_rules *r, struct bwl_err *e)
 
 	r->nstages = 0;
 	for (char *one = strtok_r(list, ",", &at); one; one = strtok_r(NULL, ",", &at)) {
-		if (r->nstages == ROLLOUT_STAGES_MOST)
-			return bwl_fail(e, EINVAL, "more than %u stages", ROLLOUT_STAGES_MOST);
+		if (r->nstages == ROLLOUT_STAGES_MAX)
+			return bwl_fail(e, EINVAL, "more than %u stages", ROLLOUT_STAGES_MAX);
 		if (take_percent(one, "stage", last + 1, &r->stage[r->nstages], e))
 			return -EINVAL;
 		last = r->stage[r->nstages++];
@@ -124,7 +116,7 @@ static int judge(const struct options *o, struct bwl_err *e)
 		return bwl_fail(e, EINVAL,
 				"'%.80s': a name must be at most %u letters, digits, '.', '_' and "
 				"'-'",
-				o->name, BWL_DOC_NAME_MOST - 1);
+				o->name, BWL_DOC_NAME_MAX - 1);
 	return bwl_store_prefix_ok(o->prefix, e);
 }
 
@@ -282,7 +274,7 @@ static int take(struct options *o, int c, char *arg, struct bwl_err *e)
 
 int options_read(int argc, char **argv, struct options *o)
 {
-	static char host[BWL_DOC_NAME_MOST] = "controller";
+	static char host[BWL_DOC_NAME_MAX] = "controller";
 	struct bwl_err e = { 0 };
 	int c;
 
@@ -313,11 +305,11 @@ int options_read(int argc, char **argv, struct options *o)
 			return 0;
 		}
 		if (take(o, c, optarg, &e))
-			return wrong_use(o, &e);
+			return bwl_wrong_use(&e, PROGRAM, o->json);
 	}
 	if (optind < argc) {
 		bwl_fail(&e, EINVAL, "unexpected argument '%s'", argv[optind]);
-		return wrong_use(o, &e);
+		return bwl_wrong_use(&e, PROGRAM, o->json);
 	}
-	return judge(o, &e) ? wrong_use(o, &e) : look_at_files(o);
+	return judge(o, &e) ? bwl_wrong_use(&e, PROGRAM, o->json) : look_at_files(o);
 }

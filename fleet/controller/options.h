@@ -11,7 +11,7 @@
 
 struct options {
 	struct bwl_grpc_tls tls;
-	const char *servers[BWL_ETCD_SERVERS_MOST];
+	const char *servers[BWL_ETCD_SERVERS_MAX];
 	unsigned nservers;
 	const char *prefix, *name;
 	const char *root, *online_key;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See rollout.h. */
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -7,12 +7,12 @@
 #include "rollout.h"
 
 #define PPM 1000000ULL
-#define STATUSES_LEAST 2  /* with the policy in force: two are needed to see what it drops */
-#define PACKETS_LEAST 100 /* with fewer a ratio means nothing */
+#define STATUSES_MIN 2  /* with the policy in force: two are needed to see what it drops */
+#define PACKETS_MIN 100 /* with fewer a ratio means nothing */
 
 unsigned rollout_place(const char *salt, const char *tray)
 {
-	char in[ROLLOUT_SALT + BWL_DOC_NAME_MOST];
+	char in[ROLLOUT_SALT + BWL_DOC_NAME_MAX];
 	int n = snprintf(in, sizeof(in), "%s%s", salt, tray);
 	uint8_t sha[32];
 
@@ -69,7 +69,7 @@ void rollout_hear(struct rollout_seat *s, const struct rollout *r, const struct 
 	dropped = since(st->dropped, s->dropped);
 	s->now_ppm = rollout_ppm(passed, dropped);
 	s->packets = passed + dropped < passed ? UINT64_MAX : passed + dropped;
-	s->heard += s->heard < STATUSES_LEAST;
+	s->heard += s->heard < STATUSES_MIN;
 }
 
 /* News that arrives during a step may be later than the step's own time. */
@@ -91,7 +91,7 @@ static enum seat_word look(const struct rollout_seat *s, const struct rollout_ru
 		return snprintf(why, ROLLOUT_WHY, "%s refuses it", s->tray), SEAT_BAD;
 	if (age(now_ns, s->heard_ns) > rules->silent_ns)
 		return snprintf(why, ROLLOUT_WHY, "%s no longer reports", s->tray), SEAT_BAD;
-	if (s->heard && s->packets >= PACKETS_LEAST &&
+	if (s->heard && s->packets >= PACKETS_MIN &&
 	    s->now_ppm > s->before_ppm + rules->drops_more * (PPM / 100)) {
 		snprintf(why, ROLLOUT_WHY, "%s drops %.1f %% of its packets, %.1f %% before",
 			 s->tray, s->now_ppm * 100.0 / PPM, s->before_ppm * 100.0 / PPM);
@@ -103,7 +103,7 @@ static enum seat_word look(const struct rollout_seat *s, const struct rollout_ru
 	} else if (s->sas_down > s->before_sas_down) {
 		what = "has more SAs down than before";
 		is_late = age(now_ns, s->taken_ns) > rules->silent_ns;
-	} else if (s->heard < STATUSES_LEAST) {
+	} else if (s->heard < STATUSES_MIN) {
 		what = "has it, but has not reported its health yet";
 	} else {
 		return SEAT_WELL;

@@ -18,7 +18,7 @@
 
 struct rollout_rules {
 	/* Percent of the trays, each more than the previous one; the last is 100. */
-	unsigned stage[ROLLOUT_STAGES_MOST], nstages;
+	unsigned stage[ROLLOUT_STAGES_MAX], nstages;
 	uint64_t soak_ns;    /* minimum duration of a stage */
 	uint64_t silent_ns;  /* a tray without a status for this long is lost; also the time
 			      * limit for taking a policy, and for having its SAs up again */
@@ -37,7 +37,7 @@ unsigned rollout_place(const char *salt, const char *tray);
 
 /* A tray's state in a rollout. */
 struct rollout_seat {
-	char tray[BWL_DOC_NAME_MOST];
+	char tray[BWL_DOC_NAME_MAX];
 	unsigned place;
 	int64_t mod; /* of its newest accepted status, in the store */
 	/* Before the rollout began: */
@@ -72,7 +72,7 @@ struct rollout_verdict {
 	char why[ROLLOUT_WHY]; /* for GO_BACK, and for WAIT: the trays awaited */
 	/* The first of the unwell trays. */
 	unsigned nwaits;
-	char waits[ROLLOUT_WAITS][BWL_DOC_NAME_MOST];
+	char waits[ROLLOUT_WAITS][BWL_DOC_NAME_MAX];
 };
 /* since_ns: when this stage began, or this leader's observation. */
 struct rollout_verdict rollout_judge(const struct rollout *r, const struct rollout_rules *rules,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See store_module.h. */
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #define LOOK_NS CTRL_S
 #define READ_NS (60 * CTRL_S)
 #define RETRY_NS (CTRL_S / 4)
-#define RETRY_MOST_NS (2 * CTRL_S)
+#define RETRY_MAX_NS (2 * CTRL_S)
 #define FULL_NS (2 * CTRL_S) /* until a full store is written to again; shorter than TTL_S */
 
 enum { ALL, NODE, RANGES };
@@ -33,7 +33,7 @@ struct store {
 	struct bwl_grpc *g, *for_watch;
 	unsigned server, failed; /* the current or next server; consecutive failures */
 	uint64_t retry_ns, read_ns, keep_ns, kept_ns, look_ns, lead_ns, full_ns;
-	char range[RANGES][BWL_ETCD_KEY_MOST], election[BWL_ETCD_KEY_MOST];
+	char range[RANGES][BWL_ETCD_KEY_MAX], election[BWL_ETCD_KEY_MAX];
 	struct bwl_watch *watch;
 	struct bwl_election el;
 	char leader[BWL_ELECTION_NAME]; /* as last reported */
@@ -83,7 +83,7 @@ static int read_root(struct store *s, struct bwl_err *e)
 	fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot read the root '%s': %m", file);
-	r = bwl_bytes_read(fd, BWL_SIGNED_BYTES_MOST, &bytes, &len, e);
+	r = bwl_bytes_read(fd, BWL_SIGNED_BYTES_MAX, &bytes, &len, e);
 	return r ? r : bwl_root_first(bytes, len, &s->view.root, e);
 }
 
@@ -175,7 +175,7 @@ static void stop(void *self)
 static void take_node(struct store *s, const struct bwl_etcd_kv *kv)
 {
 	size_t before = strlen(s->range[NODE]), n = bwl_pb_len(kv->key), len;
-	char key[BWL_ETCD_KEY_MOST], range[BWL_ETCD_KEY_MOST], tray[BWL_DOC_NAME_MOST];
+	char key[BWL_ETCD_KEY_MAX], range[BWL_ETCD_KEY_MAX], tray[BWL_DOC_NAME_MAX];
 	struct bwl_doc_at at;
 	const char *rest;
 
@@ -264,7 +264,7 @@ static int fetch_policies(struct store *s, struct bwl_err *e)
 {
 	for (size_t i = 0; i < s->view.npolicies; i++) {
 		struct view_policy *p = s->view.policy[i];
-		char key[BWL_ETCD_KEY_MOST];
+		char key[BWL_ETCD_KEY_MAX];
 		uint8_t *bytes;
 		int64_t mod;
 		size_t len;
@@ -295,7 +295,7 @@ static int fetch_parts(struct store *s, struct bwl_err *e)
 {
 	while (s->view.nparts) {
 		const struct view_part *p = &s->view.part[s->view.nparts - 1];
-		char key[BWL_ETCD_KEY_MOST];
+		char key[BWL_ETCD_KEY_MAX];
 		BWL_AUTO_FREE uint8_t *bytes = NULL;
 		int64_t mod;
 		size_t len;
@@ -424,7 +424,7 @@ static uint64_t step(void *self, uint64_t now_ns)
 						     ? s->failed - s->c->o->nservers
 						     : 4);
 
-		s->retry_ns += more < RETRY_MOST_NS ? more : RETRY_MOST_NS;
+		s->retry_ns += more < RETRY_MAX_NS ? more : RETRY_MAX_NS;
 	}
 	return s->retry_ns;
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See view.h. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,8 +91,8 @@ static struct view_tray *tray_for(struct view *v, const char *name)
 
 	if (found)
 		return v->tray[at];
-	if (v->ntrays == VIEW_TRAYS_MOST) {
-		leave_out(v, VIEW_MOST_TRAYS, "trays", VIEW_TRAYS_MOST);
+	if (v->ntrays == VIEW_TRAYS_MAX) {
+		leave_out(v, VIEW_CUT_TRAYS, "trays", VIEW_TRAYS_MAX);
 		return NULL;
 	}
 	t = insert((void ***)&v->tray, &v->ntrays, at, sizeof(*t));
@@ -145,7 +145,7 @@ void view_policy_bytes(struct view *v, struct view_policy *p, const char *bytes,
 {
 	struct bwl_err e = { 0 };
 	struct bwl_signed d;
-	char what[BWL_DOC_NAME_MOST + 16];
+	char what[BWL_DOC_NAME_MAX + 16];
 
 	p->ok = false;
 	p->to_fetch = !v->root;
@@ -187,8 +187,8 @@ static void take_policy(struct view *v, const char *tray, const struct bwl_doc_a
 			drop_policy(v, i);
 		return;
 	}
-	if (!found && v->npolicies == VIEW_POLICIES_MOST) {
-		leave_out(v, VIEW_MOST_POLICIES, "policies", VIEW_POLICIES_MOST);
+	if (!found && v->npolicies == VIEW_POLICIES_MAX) {
+		leave_out(v, VIEW_CUT_POLICIES, "policies", VIEW_POLICIES_MAX);
 		return;
 	}
 	p = found ? v->policy[i] : insert((void ***)&v->policy, &v->npolicies, i, sizeof(*p));

@@ -2,7 +2,7 @@
 /*
  * The content of the store, as far as a controller needs it: policies, roots, and each tray's
  * status. Filled by full reads and by the watch (store_module.c), queried by the leader (lead.c).
- * No I/O; bounded: VIEW_TRAYS_MOST trays, VIEW_POLICIES_MOST policies.
+ * No I/O; bounded: VIEW_TRAYS_MAX trays, VIEW_POLICIES_MAX policies.
  */
 #ifndef BWL_CONTROLLER_VIEW_H
 #define BWL_CONTROLLER_VIEW_H
@@ -13,11 +13,11 @@
 #include "fleet/status/signer.h"
 #include "fleet/status/status.h"
 
-#define VIEW_TRAYS_MOST 20000
-#define VIEW_POLICIES_MOST 20000
-#define VIEW_CLOSING_MOST 4096
-#define VIEW_PARTS_MOST 64
-#define VIEW_BY_MOST 64 /* signers of a closing document; a root has no more keys */
+#define VIEW_TRAYS_MAX 20000
+#define VIEW_POLICIES_MAX 20000
+#define VIEW_CLOSING_MAX 4096
+#define VIEW_PARTS_MAX 64
+#define VIEW_BY_MAX 64 /* signers of a closing document; a root has no more keys */
 #define VIEW_SAMPLE_NS (300 * 1000000000ULL)
 
 struct view_sample {
@@ -25,7 +25,7 @@ struct view_sample {
 };
 
 struct view_tray {
-	char name[BWL_DOC_NAME_MOST];
+	char name[BWL_DOC_NAME_MAX];
 	bool alive;        /* its name is present, under its lease */
 	bool told;         /* its status is unreadable, and that was reported */
 	bool known;        /* status holds its last readable status */
@@ -46,8 +46,8 @@ struct view_tray {
 };
 
 struct view_policy {
-	char tray[BWL_DOC_NAME_MOST]; /* its location; empty: for all */
-	char name[BWL_DOC_NAME_MOST]; /* of the key, and of the document */
+	char tray[BWL_DOC_NAME_MAX]; /* its location; empty: for all */
+	char name[BWL_DOC_NAME_MAX]; /* of the key, and of the document */
 	bool big;
 	int64_t mod;
 	bool to_fetch; /* it is in parts, or came before the root that judges it */
@@ -65,7 +65,7 @@ struct view_policy {
  * A revocation or an expulsion, the newest of its name with the same content for the same audience.
  */
 struct view_closing {
-	char name[BWL_DOC_NAME_MOST];
+	char name[BWL_DOC_NAME_MAX];
 	enum bwl_signed_type type;
 	/*
 	 * People who each signed it alone; an empty name: several signed it together. It takes room
@@ -79,7 +79,7 @@ struct view_closing {
 	uint64_t until_epoch; /* its own, or the one that it begins: with a lower epoch it is
 			       * over */
 	/* Its location, if it is not in parts; key_name empty: unknown. tray empty: for all. */
-	char tray[BWL_DOC_NAME_MOST], key_name[BWL_DOC_NAME_MOST];
+	char tray[BWL_DOC_NAME_MAX], key_name[BWL_DOC_NAME_MAX];
 	bool kept;        /* the controllers have a copy (lead_closing.c) */
 	uint8_t unjudged; /* reads left until a new root must have judged it again */
 	uint8_t digest[32];
@@ -92,16 +92,16 @@ struct view_closing {
 };
 /* A document in parts, to be fetched. */
 struct view_part {
-	char tray[BWL_DOC_NAME_MOST];
+	char tray[BWL_DOC_NAME_MAX];
 	struct bwl_doc_at at;
 };
 
 /* What is bounded, a bit each, so that each is reported separately. */
 enum view_most {
-	VIEW_MOST_TRAYS = 1,
-	VIEW_MOST_POLICIES = 2,
-	VIEW_MOST_PARTS = 4,
-	VIEW_MOST_CLOSING = 8,
+	VIEW_CUT_TRAYS = 1,
+	VIEW_CUT_POLICIES = 2,
+	VIEW_CUT_PARTS = 4,
+	VIEW_CUT_CLOSING = 8,
 };
 
 struct view {
@@ -118,7 +118,7 @@ struct view {
 	 */
 	struct view_closing *closing;
 	size_t nclosing;
-	struct view_part part[VIEW_PARTS_MOST];
+	struct view_part part[VIEW_PARTS_MAX];
 	unsigned nparts;
 	struct bwl_signed_terms time;   /* of the timestamp in the store */
 	unsigned left_out;              /* kinds of which some are not kept: enum view_most */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Closing documents in the store, which signed times name: see view.h. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static bool is_by(const struct view_closing *c, const char *who)
 
 static void said_by(struct view_closing *c, const char *who)
 {
-	if (is_by(c, who) || c->nby == VIEW_BY_MOST)
+	if (is_by(c, who) || c->nby == VIEW_BY_MAX)
 		return;
 	c->by = bwl_must(reallocarray(c->by, c->nby + 1, sizeof(*c->by)));
 	snprintf(c->by[c->nby++], sizeof(*c->by), "%s", who);
@@ -157,10 +157,10 @@ static void make_room(struct view *v)
 	bwl_fail(
 		&why, E2BIG,
 		"more than %u revocations and expulsions hold, most of them signed by %s: the oldest of these are not kept",
-		VIEW_CLOSING_MOST, *by ? by : "several people");
+		VIEW_CLOSING_MAX, *by ? by : "several people");
 	bwl_hint(&why, "ask whoever signed them; a revocation with `new_epoch` ends them all");
 	why.id = "closing-no-room";
-	view_tell_most(v, VIEW_MOST_CLOSING, "closing", &why);
+	view_tell_most(v, VIEW_CUT_CLOSING, "closing", &why);
 	forget_closing(v, first);
 }
 
@@ -179,7 +179,7 @@ static struct view_closing *closing_for(struct view *v, const struct bwl_signed 
 			return is_newer(&d->terms, &c->terms) || c->unjudged ? c : NULL;
 		}
 	}
-	if (v->nclosing == VIEW_CLOSING_MOST)
+	if (v->nclosing == VIEW_CLOSING_MAX)
 		make_room(v);
 	if (!(v->nclosing & (v->nclosing - 1))) /* by doubling: a realloc that moves copies all */
 		v->closing = bwl_must(reallocarray(v->closing, v->nclosing ? 2 * v->nclosing : 1,
@@ -380,15 +380,15 @@ json_t *view_closing(const struct view *v, int64_t now_s, size_t *ret_left_out, 
 
 void view_note_part(struct view *v, const char *tray, const struct bwl_doc_at *at)
 {
-	if (v->nparts == VIEW_PARTS_MOST) {
+	if (v->nparts == VIEW_PARTS_MAX) {
 		struct bwl_err why = { 0 };
 
 		bwl_fail(
 			&why, E2BIG,
 			"more than %u documents that close are in parts: signed times do not name the others",
-			VIEW_PARTS_MOST);
+			VIEW_PARTS_MAX);
 		why.id = "closing-no-room";
-		view_tell_most(v, VIEW_MOST_PARTS, "closing", &why);
+		view_tell_most(v, VIEW_CUT_PARTS, "closing", &why);
 		return;
 	}
 	v->part[v->nparts] = (struct view_part){ .at = *at };

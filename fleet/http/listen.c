@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See listen.h. */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include "bwl/cleanup.h"
 #include "listen.h"
 
-#define PEM_MOST (1U << 20)
+#define PEM_MAX (1U << 20)
 
 int bwl_listen_address(const char *at, struct sockaddr_storage *ret, struct bwl_err *e)
 {
@@ -50,7 +50,7 @@ int bwl_listen_pem(const char *file, char **ret, struct bwl_err *e)
 
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot read '%s': %m", file);
-	r = bwl_bytes_read(fd, PEM_MOST, ret, &len, e);
+	r = bwl_bytes_read(fd, PEM_MAX, ret, &len, e);
 	if (r || (len && strlen(*ret) == len))
 		return r;
 	/* An empty CRL would admit revoked certificates. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See server.h. Everything except open and close runs on the server's thread. */
 #include <microhttpd.h>
 #include <gnutls/gnutls.h>

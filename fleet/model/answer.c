@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See answer.h. */
 #include <stdlib.h>
 #include <string.h>
@@ -207,7 +207,7 @@ struct total {
 
 static struct total *totals_new(void)
 {
-	return bwl_must(calloc(MODEL_NAMES_MOST + 1, sizeof(struct total)));
+	return bwl_must(calloc(MODEL_NAMES_MAX + 1, sizeof(struct total)));
 }
 
 static struct total *total_of(struct total *all, model_name name)
@@ -224,7 +224,7 @@ static size_t pack(struct total *all)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i <= MODEL_NAMES_MOST; i++)
+	for (size_t i = 0; i <= MODEL_NAMES_MAX; i++)
 		if (all[i].seen)
 			all[n++] = all[i];
 	return n;

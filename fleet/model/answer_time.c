@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See answer.h: the last hour, and the shortest time for a theft. */
 #include <math.h>
 #include <stdio.h>

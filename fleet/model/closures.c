@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * See answer.h: what is closed where, since when, and what opens it; and which trays lack which
  * document.

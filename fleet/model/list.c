@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See list.h. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 /* A key in the listing that matters and has changed. */
 enum what { AT, STATUS, LABELS, COSIGNED };
 struct news {
-	char tray[BWL_DOC_NAME_MOST];
+	char tray[BWL_DOC_NAME_MAX];
 	enum what what;
 	int64_t mod;
 };
@@ -56,7 +56,7 @@ static void take_name(struct listing *l, const char *key, size_t len, int64_t mo
 	const char *slash = memchr(key, '/', len);
 	size_t n = slash ? (size_t)(slash - key) : 0, rest = slash ? len - n - 1 : 0;
 	struct model_tray *t;
-	char mine[BWL_DOC_NAME_MOST + 24];
+	char mine[BWL_DOC_NAME_MAX + 24];
 
 	if (!slash || (rest < 4 || (memcmp(slash + 1, "out/", 4) && memcmp(slash + 1, "in/", 3))))
 		return;
@@ -141,7 +141,7 @@ static void take_value(struct model_set *s, struct model_tray *t, const struct n
 	}
 }
 
-static int key_of(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const struct news *x)
+static int key_of(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const struct news *x)
 {
 	switch (x->what) {
 	case AT:
@@ -151,8 +151,8 @@ static int key_of(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const 
 	case LABELS:
 		return bwl_doc_key(key, prefix, x->tray, BWL_DOC_enrolment, x->tray, false);
 	case COSIGNED:
-		return snprintf(key, BWL_ETCD_KEY_MOST, "%s/node/%s/in/cosigned", prefix, x->tray) <
-				       BWL_ETCD_KEY_MOST
+		return snprintf(key, BWL_ETCD_KEY_MAX, "%s/node/%s/in/cosigned", prefix, x->tray) <
+				       BWL_ETCD_KEY_MAX
 			       ? 0
 			       : -ENAMETOOLONG;
 	}
@@ -162,7 +162,7 @@ static int key_of(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const 
 static int read_value(struct bwl_grpc *g, const char *prefix, struct listing *l,
 		      const struct news *x, struct bwl_err *e)
 {
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	struct model_tray *t;
 	uint8_t *at;
 	int64_t mod;
@@ -186,7 +186,7 @@ int model_list(struct bwl_grpc *g, const char *prefix, struct status_signers *si
 	       struct model_set *s, pthread_mutex_t *lock, struct bwl_err *e)
 {
 	struct listing l = { .set = s, .lock = lock, .signers = signers };
-	char range[BWL_ETCD_KEY_MOST];
+	char range[BWL_ETCD_KEY_MAX];
 	int64_t revision = 0;
 	int r;
 

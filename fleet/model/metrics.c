@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See metrics.h: one list of the metrics of a tray, and sums. */
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See names.h. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static uint32_t hash(const char *s)
 
 static void begin(struct model_names *names)
 {
-	names->text = bwl_must(calloc(MODEL_NAMES_MOST + 1, sizeof(*names->text)));
+	names->text = bwl_must(calloc(MODEL_NAMES_MAX + 1, sizeof(*names->text)));
 	names->table = bwl_must(calloc(PLACES, sizeof(*names->table)));
 	names->text[0] = bwl_must(strdup("(other)"));
 	names->n = 1;
@@ -36,7 +36,7 @@ model_name model_name_of(struct model_names *names, const char *text, uint32_t *
 	for (at = hash(cut); names->table[at]; at = (at + 1) % PLACES)
 		if (!strcmp(names->text[names->table[at]], cut))
 			return names->table[at];
-	if (!*left || names->n > MODEL_NAMES_MOST)
+	if (!*left || names->n > MODEL_NAMES_MAX)
 		return 0;
 	--*left;
 	names->text[names->n] = bwl_must(strdup(cut));

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef uint16_t model_name;
-#define MODEL_NAMES_MOST 65535
+#define MODEL_NAMES_MAX 65535
 #define MODEL_NAME_BYTES 80 /* maximum bytes, including the NUL; longer ones are cut */
 #define MODEL_NAMES_A_TRAY 512
 

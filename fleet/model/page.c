@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See page.h. */
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +19,9 @@ static int number(const char *what, const char *text, size_t *ret, struct bwl_er
 	if (!text)
 		return 0;
 	n = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || n > MODEL_TRAYS_MOST)
+	if (*text < '0' || *text > '9' || *end || n > MODEL_TRAYS_MAX)
 		return bwl_fail(e, EINVAL, "%s: must be a whole number, at most %u", what,
-				MODEL_TRAYS_MOST);
+				MODEL_TRAYS_MAX);
 	*ret = n;
 	return 0;
 }

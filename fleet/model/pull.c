@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See pull.h. */
 #include <stdio.h>
 #include <string.h>
@@ -22,10 +22,10 @@ static void rest(struct pull *p, struct model_tray *t, uint64_t now_ns)
 {
 	uint64_t ns = PULL_ROUND_NS;
 
-	for (unsigned i = 0; i < t->failures && ns < PULL_FAILED_MOST_NS; i++)
+	for (unsigned i = 0; i < t->failures && ns < PULL_FAILED_MAX_NS; i++)
 		ns *= 2;
 	t->step = 0;
-	t->next_ns = now_ns + about(p, ns < PULL_FAILED_MOST_NS ? ns : PULL_FAILED_MOST_NS);
+	t->next_ns = now_ns + about(p, ns < PULL_FAILED_MAX_NS ? ns : PULL_FAILED_MAX_NS);
 }
 
 static void failed(struct pull *p, struct model_tray *t, const char *why, uint64_t now_ns)

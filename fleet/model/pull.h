@@ -12,10 +12,10 @@
 
 #define PULL_S 1000000000ULL
 #define PULL_ROUND_NS (30 * PULL_S)
-#define PULL_FAILED_MOST_NS (300 * PULL_S)
+#define PULL_FAILED_MAX_NS (300 * PULL_S)
 #define PULL_AT_ONCE 64
-#define PULL_BYTES_MOST (256U << 10) /* of a document: 16 peers, 32 volumes, reasons, a curve */
-#define PULL_EXFIL_ROUNDS 20         /* or when another policy is in force: once in ten minutes */
+#define PULL_BYTES_MAX (256U << 10) /* of a document: 16 peers, 32 volumes, reasons, a curve */
+#define PULL_EXFIL_ROUNDS 20        /* or when another policy is in force: once in ten minutes */
 
 struct pull_got {
 	const char *tray; /* the tray it comes from */

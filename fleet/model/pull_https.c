@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * See pull.h. A tray says where it listens; its certificate has its name and proves that it is that
  * tray. So the address may be false, but another tray's numbers never count as its own.
@@ -14,7 +14,7 @@
 #define KEPT 512L /* connections that stay open for the next round */
 
 struct asked {
-	char tray[BWL_DOC_NAME_MOST];
+	char tray[BWL_DOC_NAME_MAX];
 	struct curl_slist *to;
 	struct bwl_https_got got;
 	CURL *h; /* NULL: free */
@@ -72,7 +72,7 @@ static int begin(void *arg, const char *tray, const char *at, const char *path, 
 	snprintf(url, sizeof(url), "https://%s%s%s", tray, port, path);
 	snprintf(to, sizeof(to), "%s%s:%s", tray, port, at);
 	snprintf(a->tray, sizeof(a->tray), "%s", tray);
-	a->got.most = PULL_BYTES_MOST;
+	a->got.most = PULL_BYTES_MAX;
 	a->h = bwl_https_ask_new(url, &h->tls, TIMEOUT_S, &a->got);
 	a->to = curl_slist_append(NULL, to);
 	if (!a->h || !a->to)

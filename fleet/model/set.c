@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See set.h: the trays. */
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +52,9 @@ static size_t place(const struct model_set *s, const char *name, size_t len, boo
 struct model_tray *model_tray(const struct model_set *s, const char *name, size_t len)
 {
 	bool there;
-	size_t at = len < BWL_DOC_NAME_MOST ? place(s, name, len, &there) : 0;
+	size_t at = len < BWL_DOC_NAME_MAX ? place(s, name, len, &there) : 0;
 
-	return len < BWL_DOC_NAME_MOST && there ? s->tray[at] : NULL;
+	return len < BWL_DOC_NAME_MAX && there ? s->tray[at] : NULL;
 }
 
 struct model_tray *model_tray_add(struct model_set *s, const char *name, size_t len)
@@ -63,7 +63,7 @@ struct model_tray *model_tray_add(struct model_set *s, const char *name, size_t 
 	bool there;
 	size_t at;
 
-	if (t || s->n == MODEL_TRAYS_MOST || !bwl_store_name_ok(name, len))
+	if (t || s->n == MODEL_TRAYS_MAX || !bwl_store_name_ok(name, len))
 		return t;
 	at = place(s, name, len, &there);
 	if (!(s->n & (s->n - 1)))

@@ -4,7 +4,7 @@
  * from the documents that trays serve (take.c), queried by answer.c and metrics.c. No I/O, no
  * clock, no lock.
  *
- * Memory: MODEL_TRAY_BYTES_MOST per tray, an exfil curve of 2.3 KB for each different policy, and
+ * Memory: MODEL_TRAY_BYTES_MAX per tray, an exfil curve of 2.3 KB for each different policy, and
  * common names. 10 000 trays: 80 MB, plus 23 MB if every policy is different.
  */
 #ifndef BWL_FLEET_MODEL_SET_H
@@ -18,12 +18,12 @@
 #include "maps/reason.h"
 #include "names.h"
 
-#define MODEL_TRAYS_MOST 20000
+#define MODEL_TRAYS_MAX 20000
 #define MODEL_PEERS 16   /* per tray: its busiest */
 #define MODEL_VOLUMES 32 /* per tray: the most spent */
 #define MODEL_LABELS 8
 #define MODEL_MINUTES 60
-#define MODEL_TRAY_BYTES_MOST 8192
+#define MODEL_TRAY_BYTES_MAX 8192
 
 /* Words of docs/schema, the worst last. */
 enum model_state {
@@ -87,7 +87,7 @@ struct model_curve {
 };
 
 struct model_tray {
-	char name[BWL_DOC_NAME_MOST];
+	char name[BWL_DOC_NAME_MAX];
 	/* From the store: */
 	char at[64]; /* address where it serves its numbers; empty: none */
 	bool alive;
@@ -98,13 +98,13 @@ struct model_tray {
 	struct status_signer by; /* key of its status */
 	struct status_last last;
 	bool has_policy, fresh;
-	char policy[BWL_DOC_NAME_MOST];
+	char policy[BWL_DOC_NAME_MAX];
 	uint64_t policy_version;
 	uint32_t closed, alarms;
 	/* What is closed, and what it lacks or refuses: see fleet/status/status.h. */
-	model_name closed_peer[STATUS_CLOSED_MOST], missing[STATUS_MISSING_MOST],
-		refused[STATUS_REFUSED_MOST];
-	int64_t closed_s[STATUS_CLOSED_MOST], stopped_s, clamped_s;
+	model_name closed_peer[STATUS_CLOSED_MAX], missing[STATUS_MISSING_MAX],
+		refused[STATUS_REFUSED_MAX];
+	int64_t closed_s[STATUS_CLOSED_MAX], stopped_s, clamped_s;
 	uint8_t nclosed, nmissing, nrefused, alarm_bits;
 	int64_t cosigned_s; /* when its audit log was cosigned, since 1970; 0: never */
 	/* From its numbers: */
@@ -133,7 +133,7 @@ struct model_tray {
 	unsigned step, rounds, failures;
 	bool busy;
 };
-_Static_assert(sizeof(struct model_tray) <= MODEL_TRAY_BYTES_MOST, "what a tray takes is bounded");
+_Static_assert(sizeof(struct model_tray) <= MODEL_TRAY_BYTES_MAX, "what a tray takes is bounded");
 
 struct model_set {
 	struct model_tray **tray; /* by name */
@@ -142,7 +142,7 @@ struct model_set {
 };
 
 struct model_tray *model_tray(const struct model_set *s, const char *name, size_t len);
-/* NULL: there are MODEL_TRAYS_MOST already. */
+/* NULL: there are MODEL_TRAYS_MAX already. */
 struct model_tray *model_tray_add(struct model_set *s, const char *name, size_t len);
 /* Removes trays that were not seen since all were marked. */
 void model_sweep(struct model_set *s);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See answer.h: sums over trays, labels and zones, and the worst of each. */
 #include <stdlib.h>
 #include <string.h>
@@ -76,10 +76,9 @@ static void once(struct each *e, model_name name)
 
 static struct each each_new(unsigned most, void (*fn)(void *arg, model_name name), void *arg)
 {
-	return (struct each){ .done = bwl_must(calloc(MODEL_NAMES_MOST + 1, 1)),
-			      .left = most,
-			      .fn = fn,
-			      .arg = arg };
+	return (struct each){
+		.done = bwl_must(calloc(MODEL_NAMES_MAX + 1, 1)), .left = most, .fn = fn, .arg = arg
+	};
 }
 
 void model_each_label(const struct model_set *s, unsigned most,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See set.h: what trays report. Every value is checked: a tray may be controlled by a thief. */
 #include <math.h>
 #include <stdio.h>

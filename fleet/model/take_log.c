@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * See set.h: when a tray's audit log was last cosigned, according to the note that the leader
  * leaves for the tray (c2sp.org/tlog-cosignature, version 1: after the key's id of 4 bytes, 8 bytes

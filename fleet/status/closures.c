@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See status.h: what is closed on a tray, and what it lacks. */
 #include <jansson.h>
 #include <string.h>
@@ -36,8 +36,8 @@ static bool keep(char *to, size_t size, const json_t *v)
 
 void status_closures(const void *at, size_t len, struct status_closures *ret)
 {
-	json_t *o = len <= STATUS_BYTES_MOST ? json_loadb(at, len, JSON_REJECT_DUPLICATES, NULL)
-					     : NULL,
+	json_t *o = len <= STATUS_BYTES_MAX ? json_loadb(at, len, JSON_REJECT_DUPLICATES, NULL)
+					    : NULL,
 	       *v;
 	const json_t *since = json_object_get(o, "closed_since"),
 		     *moments = json_object_get(since, "closed");
@@ -46,14 +46,14 @@ void status_closures(const void *at, size_t len, struct status_closures *ret)
 	*ret = (struct status_closures){ 0 };
 	json_array_foreach(json_object_get(o, "closed"), i, v)
 	{
-		if (ret->nclosed == STATUS_CLOSED_MOST)
+		if (ret->nclosed == STATUS_CLOSED_MAX)
 			break;
 		if (keep(ret->closed[ret->nclosed].peer, BWL_NAME_LEN, v))
 			ret->closed[ret->nclosed++].since_s = moment(json_array_get(moments, i));
 	}
 	json_array_foreach(json_object_get(o, "missing"), i, v)
 	{
-		if (ret->nmissing < STATUS_MISSING_MOST &&
+		if (ret->nmissing < STATUS_MISSING_MAX &&
 		    keep(ret->missing[ret->nmissing], STATUS_WHAT, v))
 			ret->nmissing++;
 	}

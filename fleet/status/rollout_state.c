@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See rollout_state.h. */
 #include <jansson.h>
 #include <stdio.h>
@@ -133,7 +133,7 @@ static bool take_lists(const json_t *o, struct rollout_health *h)
 		     *v;
 	size_t i;
 
-	if (!json_is_array(stages) || json_array_size(stages) > ROLLOUT_STAGES_MOST ||
+	if (!json_is_array(stages) || json_array_size(stages) > ROLLOUT_STAGES_MAX ||
 	    !json_is_array(waits) || json_array_size(waits) > ROLLOUT_WAITS)
 		return false;
 	json_array_foreach(stages, i, v)

@@ -12,7 +12,7 @@
 #include "fleet/store/layout.h"
 #include "maps/words.h"
 
-#define ROLLOUT_STAGES_MOST 8
+#define ROLLOUT_STAGES_MAX 8
 #define ROLLOUT_SALT 33 /* with the NUL */
 #define ROLLOUT_WHY 200
 #define ROLLOUT_WAITS 8
@@ -45,11 +45,11 @@ struct rollout_health {
 	uint64_t version; /* of its rollout document */
 	/* By that leader's clock, since 1970: when it judged, and when the soak ends. */
 	int64_t said_s, soak_until_s;
-	unsigned stage[ROLLOUT_STAGES_MOST], nstages;
+	unsigned stage[ROLLOUT_STAGES_MAX], nstages;
 	unsigned judged, unwell, bad; /* number of trays: of this stage; bad or awaited; bad */
 	char why[ROLLOUT_WHY];        /* the first of them, and its problem; empty: all are well */
 	unsigned nwaits;
-	char waits[ROLLOUT_WAITS][BWL_DOC_NAME_MOST];
+	char waits[ROLLOUT_WAITS][BWL_DOC_NAME_MAX];
 };
 
 const char *rollout_phase_word(enum rollout_phase p);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See signer.h. */
 #include <pthread.h>
 #include <search.h>
@@ -198,7 +198,7 @@ static int open_it(const char *tray, const struct status_signer *by, struct stat
 	}
 	if (by->named)
 		return refuse(last, "it is not signed, and its enrolment names a key", e);
-	if (len > STATUS_BYTES_MOST)
+	if (len > STATUS_BYTES_MAX)
 		return bwl_fail(e, EBADMSG,
 				"the status of %.79s: must be a JSON object of at most 4096 bytes",
 				tray);
@@ -251,7 +251,7 @@ int status_take(const char *tray, const struct status_signer *by, struct status_
 
 /* A tree by name. It only grows, up to the number of trays. */
 struct node {
-	char tray[BWL_DOC_NAME_MOST];
+	char tray[BWL_DOC_NAME_MAX];
 	struct status_signer by;
 };
 struct status_signers {

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See status.h. */
 #include <jansson.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static bool take_taken(const json_t *list, struct status_taken *ret)
 		return false;
 	json_object_foreach((json_t *)list, what, v)
 	{
-		if (ret->n == STATUS_TAKEN_MOST || !take_what(what, ret->doc[ret->n].what) ||
+		if (ret->n == STATUS_TAKEN_MAX || !take_what(what, ret->doc[ret->n].what) ||
 		    !take_digest(v, ret->doc[ret->n].digest) ||
 		    !take_number(v, "version", &ret->doc[ret->n].version))
 			return false;
@@ -82,7 +82,7 @@ static bool take_refused(const json_t *list, struct tray_status *s)
 	{
 		struct status_refused *r = &s->refused[s->nrefused];
 
-		if (s->nrefused == STATUS_REFUSED_MOST || !take_what(what, r->what) ||
+		if (s->nrefused == STATUS_REFUSED_MAX || !take_what(what, r->what) ||
 		    !take_number(v, "version", &r->version) ||
 		    !take_word(v, "id", r->id, sizeof(r->id)) ||
 		    !take_word(v, "text", r->text, sizeof(r->text)))
@@ -134,7 +134,7 @@ static bool take_proof(const json_t *v, struct tray_status *s)
 
 	if (!v || json_is_null(v))
 		return true;
-	if (!json_is_array(list) || json_array_size(list) > STATUS_PROOF_MOST ||
+	if (!json_is_array(list) || json_array_size(list) > STATUS_PROOF_MAX ||
 	    !take_number(v, "from", &s->proof_from))
 		return false;
 	json_array_foreach(list, i, h)
@@ -206,8 +206,8 @@ static int take(const char *tray, const json_t *o, struct tray_status *s,
 int status_parse(const char *tray, const void *at, size_t len, struct tray_status *ret,
 		 struct status_taken *ret_taken, struct bwl_err *e)
 {
-	json_t *o = len <= STATUS_BYTES_MOST ? json_loadb(at, len, JSON_REJECT_DUPLICATES, NULL)
-					     : NULL;
+	json_t *o = len <= STATUS_BYTES_MAX ? json_loadb(at, len, JSON_REJECT_DUPLICATES, NULL)
+					    : NULL;
 	struct status_taken taken = { 0 };
 	int r;
 

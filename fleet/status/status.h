@@ -13,11 +13,11 @@
 #include "fleet/store/layout.h"
 #include "maps/words.h"
 
-#define STATUS_BYTES_MOST 4096
-#define STATUS_WHAT (BWL_DOC_NAME_MOST + 16) /* "KIND/NAME" */
-#define STATUS_TAKEN_MOST 16
-#define STATUS_REFUSED_MOST 4
-#define STATUS_PROOF_MOST 64
+#define STATUS_BYTES_MAX 4096
+#define STATUS_WHAT (BWL_DOC_NAME_MAX + 16) /* "KIND/NAME" */
+#define STATUS_TAKEN_MAX 16
+#define STATUS_REFUSED_MAX 4
+#define STATUS_PROOF_MAX 64
 
 struct status_refused {
 	char what[STATUS_WHAT];
@@ -31,10 +31,10 @@ struct tray_status {
 	int64_t said_s;  /* by the tray's clock, since 1970; 0: absent */
 	int64_t up_s;    /* time since its boot then */
 	bool has_policy;
-	char policy_name[BWL_DOC_NAME_MOST];
+	char policy_name[BWL_DOC_NAME_MAX];
 	uint8_t policy[32]; /* digest of the policy document in force */
 	uint64_t policy_version;
-	struct status_refused refused[STATUS_REFUSED_MOST];
+	struct status_refused refused[STATUS_REFUSED_MAX];
 	unsigned nrefused;
 	bool fresh;               /* its signed time is recent enough */
 	uint32_t closed;          /* peers */
@@ -50,7 +50,7 @@ struct tray_status {
 	struct bwl_checkpoint checkpoint;
 	/* The proof that it extends the cosigned checkpoint of that size; none: 0 hashes. */
 	uint64_t proof_from;
-	struct bwl_hash proof[STATUS_PROOF_MOST];
+	struct bwl_hash proof[STATUS_PROOF_MAX];
 	unsigned nproof;
 };
 
@@ -61,22 +61,22 @@ struct status_taken {
 		char what[STATUS_WHAT];
 		uint64_t version;
 		uint8_t digest[32];
-	} doc[STATUS_TAKEN_MOST];
+	} doc[STATUS_TAKEN_MAX];
 };
 
 /* What is closed on it, and what it lacks: for people. */
-#define STATUS_CLOSED_MOST 8
-#define STATUS_MISSING_MOST 4
+#define STATUS_CLOSED_MAX 8
+#define STATUS_MISSING_MAX 4
 struct status_closures {
 	unsigned nclosed;
 	struct {
 		char peer[BWL_NAME_LEN];
 		int64_t since_s; /* since 1970; 0: unknown */
-	} closed[STATUS_CLOSED_MOST];
+	} closed[STATUS_CLOSED_MAX];
 	int64_t stopped_s, clamped_s;
 	unsigned alarms; /* a bit each: enum status_alarm; unknown ones are ignored */
 	unsigned nmissing;
-	char missing[STATUS_MISSING_MOST][STATUS_WHAT];
+	char missing[STATUS_MISSING_MAX][STATUS_WHAT];
 };
 enum status_alarm {
 	STATUS_STOPPED,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See election.h. */
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static int is_there(struct bwl_grpc *g, const struct bwl_election *el, struct bw
 int bwl_election_look(struct bwl_grpc *g, const char *prefix, struct bwl_election *el,
 		      char ret_leader[static BWL_ELECTION_NAME], struct bwl_err *e)
 {
-	char end[BWL_ETCD_KEY_MOST];
+	char end[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_range ask = { .key = prefix, .end = end, .limit = 1, .oldest_first = true };
 	struct first f = { .el = el };
 	struct bwl_etcd_page page;

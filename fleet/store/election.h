@@ -14,7 +14,7 @@
 #include "etcd.h"
 
 struct bwl_election {
-	char key[BWL_ETCD_KEY_MOST]; /* empty: not a candidate */
+	char key[BWL_ETCD_KEY_MAX]; /* empty: not a candidate */
 	int64_t lease, created;
 	bool leads; /* when last checked */
 };

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See etcd.h. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "etcd.h"
 
 #define PAGE_KEYS 256
-#define PAGE_VALUES 32 /* of BWL_ETCD_VALUE_MOST each: below BWL_GRPC_MESSAGE_MOST */
+#define PAGE_VALUES 32 /* of BWL_ETCD_VALUE_MAX each: below BWL_GRPC_MESSAGE_MAX */
 
 /*
  * etcd returns this to writers while its alarm NOSPACE is set. Free room alone does not clear the
@@ -53,14 +53,14 @@ static int heard(struct bwl_grpc *g, uint8_t *msg, int r, struct bwl_err *e)
 	return r;
 }
 
-int bwl_etcd_servers(char *list, const char *to[static BWL_ETCD_SERVERS_MOST], unsigned *n,
+int bwl_etcd_servers(char *list, const char *to[static BWL_ETCD_SERVERS_MAX], unsigned *n,
 		     struct bwl_err *e)
 {
 	char *at;
 
 	for (char *one = strtok_r(list, ",", &at); one; one = strtok_r(NULL, ",", &at)) {
-		if (*n == BWL_ETCD_SERVERS_MOST)
-			return bwl_fail(e, EINVAL, "more than %u servers", BWL_ETCD_SERVERS_MOST);
+		if (*n == BWL_ETCD_SERVERS_MAX)
+			return bwl_fail(e, EINVAL, "more than %u servers", BWL_ETCD_SERVERS_MAX);
 		if (strncmp(one, "https://", 8) || !one[8] || strchr(one + 8, '/'))
 			return bwl_fail(e, EINVAL, "'%.80s' is not a server: say https://HOST:PORT",
 					one);
@@ -97,7 +97,7 @@ struct pages {
 	bwl_etcd_kv_fn fn;
 	void *arg;
 	bool any, cut;
-	char last[BWL_ETCD_KEY_MOST];
+	char last[BWL_ETCD_KEY_MAX];
 };
 
 static int of_page(void *arg, const struct bwl_etcd_kv *kv)
@@ -118,7 +118,7 @@ static int of_page(void *arg, const struct bwl_etcd_kv *kv)
 static int each_page(struct bwl_grpc *g, const char *prefix, bool keys_only, bwl_etcd_kv_fn fn,
 		     void *arg, int64_t *revision, struct bwl_err *e)
 {
-	char from[BWL_ETCD_KEY_MOST + 1], end[BWL_ETCD_KEY_MOST];
+	char from[BWL_ETCD_KEY_MAX + 1], end[BWL_ETCD_KEY_MAX];
 	struct bwl_etcd_page page = { .more = true };
 	struct pages p = { .fn = fn, .arg = arg };
 	unsigned limit = keys_only ? PAGE_KEYS : PAGE_VALUES;

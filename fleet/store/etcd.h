@@ -10,13 +10,13 @@
 #include "etcd_msg.h"
 #include "grpc.h"
 
-#define BWL_ETCD_KEY_MOST 256   /* with its '\0' */
+#define BWL_ETCD_KEY_MAX 256    /* with its '\0' */
 #define BWL_ETCD_CALL_MS 3000   /* for one answer */
 #define BWL_ETCD_STATUS_MS 8000 /* for the first one, which waits for TLS */
 
-#define BWL_ETCD_SERVERS_MOST 16
+#define BWL_ETCD_SERVERS_MAX 16
 /* "https://HOST:PORT,…", split in place, appended to the *n that are in `to`. */
-int bwl_etcd_servers(char *list, const char *to[static BWL_ETCD_SERVERS_MOST], unsigned *n,
+int bwl_etcd_servers(char *list, const char *to[static BWL_ETCD_SERVERS_MAX], unsigned *n,
 		     struct bwl_err *e);
 
 int bwl_etcd_status(struct bwl_grpc *g, struct bwl_etcd_status *ret, struct bwl_err *e);
@@ -30,10 +30,10 @@ int bwl_etcd_range(struct bwl_grpc *g, const struct bwl_etcd_range *r, bwl_etcd_
 int bwl_etcd_keys(struct bwl_grpc *g, const char *prefix, bwl_etcd_kv_fn fn, void *arg,
 		  int64_t *revision, struct bwl_err *e);
 /*
- * The same with their values, in smaller pages: for keys whose values are below BWL_ETCD_VALUE_MOST
+ * The same with their values, in smaller pages: for keys whose values are below BWL_ETCD_VALUE_MAX
  * bytes, so that a page fits a message.
  */
-#define BWL_ETCD_VALUE_MOST (100U << 10)
+#define BWL_ETCD_VALUE_MAX (100U << 10)
 int bwl_etcd_values(struct bwl_grpc *g, const char *prefix, bwl_etcd_kv_fn fn, void *arg,
 		    int64_t *revision, struct bwl_err *e);
 int bwl_etcd_put(struct bwl_grpc *g, const struct bwl_etcd_put *p, struct bwl_err *e);

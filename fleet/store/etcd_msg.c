@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See etcd_msg.h. Field numbers: etcd's api/etcdserverpb/rpc.proto and api/mvccpb/kv.proto. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Versions of etcd whose authorisation has holes. etcd's roles keep somebody with a tray's stolen
  * certificate away from other trays' names. What may be believed is decided by signatures on the

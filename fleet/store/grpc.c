@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See grpc.h. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #define CONNECT_MS 8000L
 #define SYN_AGAIN 1
 #define UNACKED_MS 4000
-#define URL_MOST 512
+#define URL_MAX 512
 #define NS_PER_MS 1000000ULL
 /*
  * While libcurl 7.88 works for one stream it reads what came for another stream of the connection,
@@ -39,7 +39,7 @@ struct bwl_grpc_stream {
 	struct bwl_grpc *g;
 	CURL *easy;
 	struct curl_slist *headers;
-	char url[URL_MOST], curl_text[CURL_ERROR_SIZE];
+	char url[URL_MAX], curl_text[CURL_ERROR_SIZE];
 	uint8_t *out; /* what is being sent */
 	size_t out_len, out_sent;
 	unsigned messages; /* number of messages given to be sent */
@@ -218,7 +218,7 @@ static int start(struct bwl_grpc *g, const char *method, unsigned timeout_ms,
 		return bwl_fail(e, ENAMETOOLONG, "the name of server '%.60s…' is too long",
 				g->server);
 	s->g = g;
-	s->frames.most = BWL_GRPC_MESSAGE_MOST;
+	s->frames.most = BWL_GRPC_MESSAGE_MAX;
 	s->end.code = -1;
 	s->headers = also(NULL, "content-type: application/grpc");
 	s->headers = also(s->headers, "te: trailers");
@@ -254,7 +254,7 @@ static int no_good(const struct bwl_grpc *g, int wrong, struct bwl_err *e)
 {
 	if (wrong == -EMSGSIZE)
 		return bwl_fail(e, EMSGSIZE, "%s: a message of more than %u bytes", g->server,
-				BWL_GRPC_MESSAGE_MOST);
+				BWL_GRPC_MESSAGE_MAX);
 	return bwl_fail(e, -wrong, "%s: cannot parse its answer: is it etcd?", g->server);
 }
 

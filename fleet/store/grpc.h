@@ -26,7 +26,7 @@ struct bwl_grpc_tls {
  * Maximum bytes of one message. etcd accepts requests of 1.5 MiB, and answers of a page may be
  * larger.
  */
-#define BWL_GRPC_MESSAGE_MOST (4U << 20)
+#define BWL_GRPC_MESSAGE_MAX (4U << 20)
 
 struct bwl_grpc;
 /* server: "https://host:port". Nothing is connected yet. Its strings must outlive it. */

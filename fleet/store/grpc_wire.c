@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See grpc_wire.h. */
 #include <ctype.h>
 #include <stdlib.h>
@@ -154,7 +154,7 @@ void bwl_grpc_header(struct bwl_grpc_end *end, const char *line, size_t len)
 	} else if (is_name(line, (size_t)(colon - line), "grpc-status")) {
 		int code = take_number(v, n);
 
-		end->code = code < 0 || code > BWL_GRPC_CODE_MOST ? BWL_GRPC_UNKNOWN : code;
+		end->code = code < 0 || code > BWL_GRPC_CODE_MAX ? BWL_GRPC_UNKNOWN : code;
 	} else if (is_name(line, (size_t)(colon - line), "grpc-message")) {
 		take_text(end->text, v, n);
 	}

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See layout.h. */
 #include <ctype.h>
 #include <openssl/evp.h>
@@ -28,7 +28,7 @@ enum bwl_doc_kind bwl_doc_kind_of(const char *name, size_t len)
 
 bool bwl_store_name_ok(const char *name, size_t len)
 {
-	if (!len || len >= BWL_DOC_NAME_MOST || (len <= 2 && !strncmp(name, "..", len)))
+	if (!len || len >= BWL_DOC_NAME_MAX || (len <= 2 && !strncmp(name, "..", len)))
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (!name[i] || (!isalnum((unsigned char)name[i]) && !strchr("._-", name[i])))
@@ -52,41 +52,41 @@ int bwl_store_prefix_ok(const char *prefix, struct bwl_err *e)
 
 static int fits(int n)
 {
-	return n > 0 && n < BWL_ETCD_KEY_MOST ? 0 : -ENAMETOOLONG;
+	return n > 0 && n < BWL_ETCD_KEY_MAX ? 0 : -ENAMETOOLONG;
 }
 
-int bwl_doc_range(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray)
+int bwl_doc_range(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const char *tray)
 {
-	return fits(tray ? snprintf(key, BWL_ETCD_KEY_MOST, "%s/node/%s/in/", prefix, tray)
-			 : snprintf(key, BWL_ETCD_KEY_MOST, "%s/all/", prefix));
+	return fits(tray ? snprintf(key, BWL_ETCD_KEY_MAX, "%s/node/%s/in/", prefix, tray)
+			 : snprintf(key, BWL_ETCD_KEY_MAX, "%s/all/", prefix));
 }
 
-int bwl_doc_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray,
+int bwl_doc_key(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const char *tray,
 		enum bwl_doc_kind kind, const char *name, bool big)
 {
-	char range[BWL_ETCD_KEY_MOST];
+	char range[BWL_ETCD_KEY_MAX];
 	int r = bwl_doc_range(range, prefix, tray);
 
 	return r ? r
-		 : fits(snprintf(key, BWL_ETCD_KEY_MOST, "%s%s/%s/%s", range, big ? "big" : "doc",
+		 : fits(snprintf(key, BWL_ETCD_KEY_MAX, "%s%s/%s/%s", range, big ? "big" : "doc",
 				 kinds[kind], name));
 }
 
-int bwl_part_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *sha,
+int bwl_part_key(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const char *sha,
 		 unsigned part)
 {
-	return fits(snprintf(key, BWL_ETCD_KEY_MOST, "%s/part/%s/%05u", prefix, sha, part));
+	return fits(snprintf(key, BWL_ETCD_KEY_MAX, "%s/part/%s/%05u", prefix, sha, part));
 }
 
-int bwl_cosigned_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray)
+int bwl_cosigned_key(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const char *tray)
 {
-	return fits(snprintf(key, BWL_ETCD_KEY_MOST, "%s/node/%s/in/cosigned", prefix, tray));
+	return fits(snprintf(key, BWL_ETCD_KEY_MAX, "%s/node/%s/in/cosigned", prefix, tray));
 }
 
-int bwl_out_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray,
+int bwl_out_key(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const char *tray,
 		const char *what)
 {
-	return fits(snprintf(key, BWL_ETCD_KEY_MOST, "%s/node/%s/out/%s", prefix, tray, what));
+	return fits(snprintf(key, BWL_ETCD_KEY_MAX, "%s/node/%s/out/%s", prefix, tray, what));
 }
 
 int bwl_doc_parse_key(const char *range, const char *key, size_t len, struct bwl_doc_at *ret)
@@ -131,7 +131,7 @@ int bwl_doc_parse_head(const char *at, size_t len, struct bwl_doc_head *ret)
 	snprintf(text, sizeof(text), "%.*s", (int)len, at);
 	if (sscanf(text, "%5u %64[0-9a-f]%c", &ret->parts, ret->sha, &more) != 2 ||
 	    strlen(ret->sha) != BWL_DOC_SHA_HEX - 1 || !ret->parts ||
-	    ret->parts > BWL_DOC_MOST / BWL_DOC_PART_BYTES)
+	    ret->parts > BWL_DOC_MAX / BWL_DOC_PART_BYTES)
 		return -EINVAL;
 	return 0;
 }

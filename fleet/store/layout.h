@@ -48,31 +48,31 @@ const char *bwl_doc_kind_name(enum bwl_doc_kind k);
 /* BWL_DOC_KIND_COUNT: none */
 enum bwl_doc_kind bwl_doc_kind_of(const char *name, size_t len);
 
-#define BWL_DOC_NAME_MOST 80            /* with its '\0' */
-#define BWL_DOC_INLINE_MOST (64U << 10) /* bytes in one value; the rest is in parts */
+#define BWL_DOC_NAME_MAX 80            /* with its '\0' */
+#define BWL_DOC_INLINE_MAX (64U << 10) /* bytes in one value; the rest is in parts */
 #define BWL_DOC_PART_BYTES (512U << 10)
-#define BWL_DOC_MOST (16U << 20) /* bytes of a document */
-#define BWL_DOC_SHA_HEX 65       /* with its '\0' */
+#define BWL_DOC_MAX (16U << 20) /* bytes of a document */
+#define BWL_DOC_SHA_HEX 65      /* with its '\0' */
 
 /* Names of trays and documents: letters, digits, '.', '_', '-'; not empty, ".", or "..". */
 bool bwl_store_name_ok(const char *name, size_t len);
 int bwl_store_prefix_ok(const char *prefix, struct bwl_err *e);
 
 /* tray NULL: for all. big: the key of its head, otherwise of itself. 0 or -ENAMETOOLONG */
-int bwl_doc_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray,
+int bwl_doc_key(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const char *tray,
 		enum bwl_doc_kind kind, const char *name, bool big);
 /* The range of all documents of a tray, or for all; including its last '/'. */
-int bwl_doc_range(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray);
-int bwl_part_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *sha,
+int bwl_doc_range(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const char *tray);
+int bwl_part_key(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const char *sha,
 		 unsigned part);
-int bwl_cosigned_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray);
-int bwl_out_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray,
+int bwl_cosigned_key(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const char *tray);
+int bwl_out_key(char key[static BWL_ETCD_KEY_MAX], const char *prefix, const char *tray,
 		const char *what);
 
 struct bwl_doc_at {
 	enum bwl_doc_kind kind;
 	bool big;
-	char name[BWL_DOC_NAME_MOST];
+	char name[BWL_DOC_NAME_MAX];
 };
 /* Parses a key of a range of documents; -EINVAL: unknown. */
 int bwl_doc_parse_key(const char *range, const char *key, size_t len, struct bwl_doc_at *ret);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See pb.h. The format: protobuf.dev/programming-guides/encoding. */
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "pb.h"
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
-#define VARINT_MOST 10 /* for 64 bits, seven in each byte */
+#define VARINT_MAX 10 /* for 64 bits, seven in each byte */
 
 static uint8_t *grow(struct bwl_pb_out *o, size_t n)
 {
@@ -19,7 +19,7 @@ static uint8_t *grow(struct bwl_pb_out *o, size_t n)
 	return o->at + o->len - n;
 }
 
-static unsigned varint(uint8_t buf[static VARINT_MOST], uint64_t v)
+static unsigned varint(uint8_t buf[static VARINT_MAX], uint64_t v)
 {
 	unsigned n = 0;
 
@@ -31,7 +31,7 @@ static unsigned varint(uint8_t buf[static VARINT_MOST], uint64_t v)
 
 static void put_varint(struct bwl_pb_out *o, uint64_t v)
 {
-	uint8_t buf[VARINT_MOST];
+	uint8_t buf[VARINT_MAX];
 	unsigned n = varint(buf, v);
 
 	memcpy(grow(o, n), buf, n);
@@ -76,7 +76,7 @@ size_t bwl_pb_begin(struct bwl_pb_out *o, unsigned field)
 
 void bwl_pb_end(struct bwl_pb_out *o, size_t begun)
 {
-	uint8_t buf[VARINT_MOST];
+	uint8_t buf[VARINT_MAX];
 	size_t len = o->len - begun;
 	unsigned n = varint(buf, len);
 
@@ -89,10 +89,10 @@ static int take_varint(struct bwl_pb_in *in, uint64_t *ret)
 {
 	uint64_t v = 0;
 
-	for (unsigned n = 0; n < VARINT_MOST && in->at < in->end; n++) {
+	for (unsigned n = 0; n < VARINT_MAX && in->at < in->end; n++) {
 		uint8_t byte = *in->at++;
 
-		if (n == VARINT_MOST - 1 && byte > 1)
+		if (n == VARINT_MAX - 1 && byte > 1)
 			return -EBADMSG; /* more than 64 bits */
 		v |= (uint64_t)(byte & 0x7f) << (7 * n);
 		if (!(byte & 0x80)) {

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See publish.h. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int put_part(struct bwl_grpc *g, const char *key, const uint8_t *at, size
 static int put_parts(struct bwl_grpc *g, const struct bwl_doc *d, const char *sha, unsigned parts,
 		     struct bwl_err *e)
 {
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 
 	for (unsigned i = 0; i < parts; i++) {
 		size_t from = (size_t)i * BWL_DOC_PART_BYTES, len = d->len - from;
@@ -38,23 +38,23 @@ static int put_parts(struct bwl_grpc *g, const struct bwl_doc *d, const char *sh
 int bwl_doc_publish(struct bwl_grpc *g, const struct bwl_doc *d, int64_t was, int64_t *ret_revision,
 		    struct bwl_err *e)
 {
-	char key[BWL_ETCD_KEY_MOST], head[BWL_DOC_SHA_HEX + 8], sha[BWL_DOC_SHA_HEX];
-	struct bwl_etcd_put p[1 + BWL_DOC_WITH_MOST] = {
+	char key[BWL_ETCD_KEY_MAX], head[BWL_DOC_SHA_HEX + 8], sha[BWL_DOC_SHA_HEX];
+	struct bwl_etcd_put p[1 + BWL_DOC_WITH_MAX] = {
 		{ .key = key, .value = d->at, .len = d->len, .was = was },
 	};
-	bool big = d->len > BWL_DOC_INLINE_MOST;
+	bool big = d->len > BWL_DOC_INLINE_MAX;
 	unsigned parts = (unsigned)((d->len + BWL_DOC_PART_BYTES - 1) / BWL_DOC_PART_BYTES);
 
-	if (!d->len || d->len > BWL_DOC_MOST)
+	if (!d->len || d->len > BWL_DOC_MAX)
 		return bwl_fail(e, EFBIG, "document '%s' has %zu bytes; the store takes 1 to %u",
-				d->name, d->len, BWL_DOC_MOST);
+				d->name, d->len, BWL_DOC_MAX);
 	if (!bwl_store_name_ok(d->name, strlen(d->name)) ||
 	    (d->tray && !bwl_store_name_ok(d->tray, strlen(d->tray))) ||
 	    bwl_doc_key(key, d->prefix, d->tray, d->kind, d->name, big))
 		return bwl_fail(e, EINVAL,
 				"'%.80s': a name must be at most %u letters, digits, '.', '_' and "
 				"'-'",
-				d->name, BWL_DOC_NAME_MOST - 1);
+				d->name, BWL_DOC_NAME_MAX - 1);
 	if (big) {
 		int r;
 
@@ -65,7 +65,7 @@ int bwl_doc_publish(struct bwl_grpc *g, const struct bwl_doc *d, int64_t was, in
 		p->len = (size_t)snprintf(head, sizeof(head), "%u %s", parts, sha);
 		p->value = head;
 	}
-	for (unsigned i = 0; i < d->nwith && i < BWL_DOC_WITH_MOST; i++)
+	for (unsigned i = 0; i < d->nwith && i < BWL_DOC_WITH_MAX; i++)
 		p[1 + i] = d->with[i];
 	return bwl_etcd_txn(g, p, 1 + d->nwith, ret_revision, e);
 }
@@ -110,8 +110,8 @@ static int get(struct bwl_grpc *g, const char *key, struct value *v, struct bwl_
 int bwl_doc_fetch(struct bwl_grpc *g, const char *prefix, const char *key, bool big, uint8_t **ret,
 		  size_t *ret_len, int64_t *ret_mod, struct bwl_err *e)
 {
-	struct value head = { .most = BWL_GRPC_MESSAGE_MOST }, all = { .most = BWL_DOC_MOST };
-	char part[BWL_ETCD_KEY_MOST], sha[BWL_DOC_SHA_HEX];
+	struct value head = { .most = BWL_GRPC_MESSAGE_MAX }, all = { .most = BWL_DOC_MAX };
+	char part[BWL_ETCD_KEY_MAX], sha[BWL_DOC_SHA_HEX];
 	BWL_AUTO_FREE uint8_t *head_at = NULL, *at = NULL;
 	struct bwl_doc_head h;
 	int r = get(g, key, &head, e);

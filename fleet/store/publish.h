@@ -16,9 +16,9 @@ struct bwl_doc {
 	 * leader publishes nothing (election.h).
 	 */
 	const struct bwl_etcd_put *with;
-	unsigned nwith; /* at most BWL_DOC_WITH_MOST */
+	unsigned nwith; /* at most BWL_DOC_WITH_MAX */
 };
-#define BWL_DOC_WITH_MOST 4
+#define BWL_DOC_WITH_MAX 4
 /*
  * Writes its parts first, then the head that names them, in one step: a reader finds the old
  * content, or the whole new one. Repeat a call that was killed. was: the revision of what it

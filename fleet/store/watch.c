@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See watch.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "watch.h"
 
-#define QUEUE_MOST (8U << 20)
+#define QUEUE_MAX (8U << 20)
 #define SECOND_NS 1000000000ULL
 #define PING_NS (3 * SECOND_NS)   /* after this silence the server is probed */
 #define ANSWER_NS (3 * SECOND_NS) /* without an answer for this long it is lost */
@@ -18,7 +18,7 @@ struct queued {
 
 struct bwl_watch {
 	const char *prefix[BWL_WATCH_RANGES];
-	char end[BWL_WATCH_RANGES][BWL_ETCD_KEY_MOST];
+	char end[BWL_WATCH_RANGES][BWL_ETCD_KEY_MAX];
 	unsigned n;
 	struct bwl_grpc *g;
 	struct bwl_grpc_stream *stream;
@@ -76,7 +76,7 @@ static int said(void *arg, const uint8_t *msg, size_t len)
 	struct queued *q;
 
 	w->heard = true;
-	if (len > QUEUE_MOST - w->queued) {
+	if (len > QUEUE_MAX - w->queued) {
 		w->missed = true;
 		return 0;
 	}

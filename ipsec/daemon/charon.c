@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Keeps charon in line with the policy. A separate process, not a thread beside the tracker: a
  * hanging charon must not keep the data plane from learning of SAs, and a reader of private keys

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* bwlimit-ipsecd: runs beside charon and supervises it. */
 #include <errno.h>
 #include <getopt.h>
@@ -68,13 +68,6 @@ static void catch_signals(void)
 	sigaction(SIGHUP, &a, NULL);
 }
 
-static int wrong_use(const struct ipsecd *d, struct bwl_err *e)
-{
-	bwl_hint(e, "see " PROGRAM " --help");
-	bwl_err_print(e, PROGRAM, d->json);
-	return 2;
-}
-
 /* -1: continue; otherwise the exit code. */
 static int options(int argc, char **argv, struct ipsecd *d, struct bwl_err *e)
 {
@@ -103,7 +96,7 @@ static int options(int argc, char **argv, struct ipsecd *d, struct bwl_err *e)
 			break;
 		case 't':
 			if (bwl_parse_time(optarg, &d->timeout_ns, e))
-				return wrong_use(d, e);
+				return bwl_wrong_use(e, PROGRAM, d->json);
 			break;
 		case 'j':
 			d->json = true;
@@ -147,7 +140,7 @@ static int start(int argc, char **argv)
 			 track ? "track takes no further arguments"
 			       : "charon takes one policy file, or none for the desired policy");
 	if (e.code)
-		return wrong_use(&d, &e);
+		return bwl_wrong_use(&e, PROGRAM, d.json);
 	d.file = argc - optind > 1 ? argv[argc - 1] : NULL;
 	catch_signals();
 	r = track ? ipsecd_track(&d, &e) : ipsecd_charon(&d, &e);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Tracks the kernel's SAs in the pinned maps continuously, by ipsec/track.h, like bwlimitd. */
 #include <arpa/inet.h>
 #include <stdio.h>

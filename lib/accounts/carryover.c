@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Carries accounts from one policy to the next: see carryover.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Accounts that a writer holds full, recorded in bwl_held_v1 until they are settled: a writer that
  * is killed in between leaves volumes spent, and the next writer settles them from this record.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Removes what is no longer needed: see forget.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Gives some of a window's volume back: see give.h. */
 #include <bwl/give.h>
 

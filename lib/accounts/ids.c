@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The index over extra limits and windows; ids for new names. */
 #include <errno.h>
 #include <stdio.h>

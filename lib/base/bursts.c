@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bursts and waiting times that follow from a rate. */
 #include "bwl/bursts.h"
 #include "maps/words.h"
@@ -28,9 +28,9 @@ uint32_t bwl_horizon(uint32_t said_ns, uint64_t rate_bps)
 	if (said_ns)
 		return said_ns;
 	if (rate_bps == BWL_NO_RATE)
-		return BWL_HORIZON_LEAST_NS;
+		return BWL_HORIZON_MIN_NS;
 	ns = BWL_HORIZON_BYTES * 8e9 / rate_bps + 1;
-	return ns < BWL_HORIZON_LEAST_NS  ? BWL_HORIZON_LEAST_NS
-	       : ns > BWL_HORIZON_MOST_NS ? BWL_HORIZON_MOST_NS
-					  : (uint32_t)ns;
+	return ns < BWL_HORIZON_MIN_NS   ? BWL_HORIZON_MIN_NS
+	       : ns > BWL_HORIZON_MAX_NS ? BWL_HORIZON_MAX_NS
+					 : (uint32_t)ns;
 }

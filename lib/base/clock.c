@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The clock, in an object file of its own: a test with its own bwl_now_ns() replaces it at link
  * time, and no shipped program has a switch for it.

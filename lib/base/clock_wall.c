@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Whether the wall clock can be trusted, in an object file of its own: a test with its own
  * bwl_wall_state() replaces it at link time, and no shipped program has a switch for it.

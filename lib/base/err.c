@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Errors and diagnostics: see bwl/err.h. */
 #include <errno.h>
 #include <stdarg.h>
@@ -97,6 +97,14 @@ void bwl_err_print(const struct bwl_err *e, const char *program, bool json)
 	fprintf(stderr, "%s\n", e->text);
 	if (*e->hint)
 		fprintf(stderr, "  %s\n", e->hint);
+}
+
+int bwl_wrong_use(struct bwl_err *e, const char *program, bool json)
+{
+	if (!*e->hint)
+		bwl_hint(e, "see %s --help", program);
+	bwl_err_print(e, program, json);
+	return 2;
 }
 
 void bwl_log_program(const char *name)

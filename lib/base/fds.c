@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See bwl/fds.h. */
 #include <errno.h>
 #include <stdint.h>
@@ -9,13 +9,13 @@
 ssize_t bwl_send_fds(int to, const void *buf, size_t len, const int *fd, size_t n, int flags)
 {
 	union {
-		char room[CMSG_SPACE(BWL_FDS_MOST * sizeof(int))];
+		char room[CMSG_SPACE(BWL_FDS_MAX * sizeof(int))];
 		struct cmsghdr align;
 	} ctl = { 0 };
 	struct iovec iov = { (void *)(uintptr_t)buf, len };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (n > BWL_FDS_MOST) {
+	if (n > BWL_FDS_MAX) {
 		errno = EINVAL;
 		return -1;
 	}

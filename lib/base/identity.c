@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See bwl/identity.h. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
 #define NAME_CHARACTERS LETTERS DIGITS "._-"
-#define RDNS_MOST 20 /* charon takes a text with more for a key id */
+#define RDNS_MAX 20 /* charon takes a text with more for a key id */
 
 #define NO_KEY "a key id or other bytes cannot be compared with the name of a tray"
 #define NO_BYTES "charon takes what is behind this prefix as bytes: leave it out"
@@ -114,8 +114,8 @@ static int add(struct bwl_identity *x, size_t *at, const char *prefix, struct pa
 {
 	size_t n = strlen(prefix);
 
-	if (*at + n + value.n > BWL_IDENTITY_MOST)
-		return bwl_fail(e, EINVAL, "it has more than %d characters", BWL_IDENTITY_MOST);
+	if (*at + n + value.n > BWL_IDENTITY_MAX)
+		return bwl_fail(e, EINVAL, "it has more than %d characters", BWL_IDENTITY_MAX);
 	memcpy(x->text + *at, prefix, n);
 	memcpy(x->text + *at + n, value.s, value.n);
 	*at += n + value.n;
@@ -266,8 +266,8 @@ static int take_dn(const char *s, struct bwl_identity *ret, struct bwl_err *e)
 	ret->type = BWL_IDENTITY_DN;
 	s += *s == '/';
 	for (unsigned n = 1; !r; n++, s++) {
-		r = n > RDNS_MOST ? bwl_fail(e, EINVAL, "it has more than %d attributes", RDNS_MOST)
-				  : take_rdn(s, sep, ret, &at, &s, e);
+		r = n > RDNS_MAX ? bwl_fail(e, EINVAL, "it has more than %d attributes", RDNS_MAX)
+				 : take_rdn(s, sep, ret, &at, &s, e);
 		if (!r && !*s)
 			break;
 	}
@@ -281,7 +281,7 @@ static int check_characters(const char *s, struct bwl_err *e)
 	if (!n)
 		return bwl_fail(e, EINVAL, "it is empty");
 	if (n >= BWL_IDENTITY_SIZE)
-		return bwl_fail(e, EINVAL, "it has more than %d characters", BWL_IDENTITY_MOST);
+		return bwl_fail(e, EINVAL, "it has more than %d characters", BWL_IDENTITY_MAX);
 	if (*s == ' ' || s[n - 1] == ' ')
 		return bwl_fail(e, EINVAL, "it begins or ends with a blank");
 	if (strpbrk(s, "%*"))

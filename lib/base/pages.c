@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Pages of memory: see pages.h. */
 #include <unistd.h>
 #include <bwl/pages.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See bwl/path_watch.h. */
 #include <errno.h>
 #include <limits.h>
@@ -10,8 +10,8 @@
 #include "bwl/cleanup.h"
 #include "bwl/path_watch.h"
 
-#define MOST_LINKS 40U   /* as the kernel follows */
-#define MOST_PLACES 256U /* a name in a folder each */
+#define LINKS_MAX 40U   /* as the kernel follows */
+#define PLACES_MAX 256U /* a name in a folder each */
 
 #define IN_FOLDER                                                                                  \
 	(IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB |        \
@@ -33,7 +33,7 @@ struct bwl_path_watch {
 
 static void add(struct bwl_path_watch *w, const char *at, uint32_t mask, const char *name)
 {
-	int wd = w->n < MOST_PLACES ? inotify_add_watch(w->fd, at, mask) : -1;
+	int wd = w->n < PLACES_MAX ? inotify_add_watch(w->fd, at, mask) : -1;
 	struct place *p;
 
 	if (wd < 0) /* not to be read, or too many: who looks from time to time finds it */
@@ -96,7 +96,7 @@ static void follow(struct bwl_path_watch *w)
 			continue;
 		}
 		to[n] = '\0';
-		if (++links > MOST_LINKS)
+		if (++links > LINKS_MAX)
 			return;
 		if (*to == '/')
 			*done = '\0';
@@ -189,8 +189,8 @@ int bwl_path_watch_new(const char *path, struct bwl_path_watch **ret, struct bwl
 		return bwl_fail(e, errno, "cannot watch %s: %s", path, strerror(errno));
 	if (asprintf(&w->path, "%s/%s", *path == '/' ? "" : here, path) < 0)
 		w->path = NULL;
-	w->place = calloc(MOST_PLACES, sizeof(*w->place));
-	w->old = calloc(MOST_PLACES, sizeof(*w->old));
+	w->place = calloc(PLACES_MAX, sizeof(*w->place));
+	w->old = calloc(PLACES_MAX, sizeof(*w->old));
 	if (!w->path || !w->place || !w->old)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	renew(w);

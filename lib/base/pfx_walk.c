@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * In sorted order an enclosing prefix is directly before what it contains, so one walk with a stack
  * of open prefixes finds every overlap.

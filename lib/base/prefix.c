@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Address prefixes as text. */
 #include <arpa/inet.h>
 #include <errno.h>

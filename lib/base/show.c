@@ -112,11 +112,11 @@ json_t *bwl_row_json(const struct bwl_column *columns, const void *row)
 	return o;
 }
 
-#define MOST_COLUMNS 16
+#define COLUMNS_MAX 16
 
 struct bwl_list {
 	const struct bwl_column *columns;
-	const char *heads[MOST_COLUMNS + 1];
+	const char *heads[COLUMNS_MAX + 1];
 	struct bwl_table *table; /* NULL: for programs */
 	json_t *rows;
 };
@@ -133,7 +133,7 @@ struct bwl_list *bwl_list_new(const struct bwl_column *columns, bool json)
 		l->rows = json_array();
 		return l;
 	}
-	for (const struct bwl_column *c = columns; c->field && n < MOST_COLUMNS; c++)
+	for (const struct bwl_column *c = columns; c->field && n < COLUMNS_MAX; c++)
 		if (shows(c, false))
 			l->heads[n++] = c->field->head;
 	l->table = bwl_table_new(l->heads);

@@ -9,9 +9,9 @@
 #include "bwl/text.h"
 
 #define MAX_COLUMNS 16
-#define GOOD_NAME 15  /* characters that a name keeps before another column is left out */
-#define LEAST_NAME 7  /* and after that; one of them the … */
-#define LEAST_TEXT 24 /* a narrower last column begins on a line of its own */
+#define GOOD_NAME 15 /* characters that a name keeps before another column is left out */
+#define NAME_MIN 7   /* and after that; one of them the … */
+#define TEXT_MIN 24  /* a narrower last column begins on a line of its own */
 #define INDENT 4
 
 struct bwl_table {
@@ -175,7 +175,7 @@ static size_t least(const struct bwl_table *t, const size_t *width)
 
 	if (n == LEFT_OUT)
 		return width_before(width, last) - 2;
-	return width_before(width, last) + (is_text(t, last) && n > LEAST_TEXT ? LEAST_TEXT : n);
+	return width_before(width, last) + (is_text(t, last) && n > TEXT_MIN ? TEXT_MIN : n);
 }
 
 /* Shortens the widest name that is longer than that. */
@@ -214,14 +214,14 @@ static void fit(const struct bwl_table *t, size_t most, size_t *width)
 		return;
 	while (least(t, width) > most)
 		if (!shorten(t, width, GOOD_NAME) && !leave_out(t, width) &&
-		    !shorten(t, width, LEAST_NAME))
+		    !shorten(t, width, NAME_MIN))
 			return;
 }
 
 /* The last column, a text: beside the others, or below them if there is no room. */
 static void put_last(const char *text, size_t at, size_t most, FILE *f)
 {
-	if (at + width_of(text) > most && at + LEAST_TEXT > most) {
+	if (at + width_of(text) > most && at + TEXT_MIN > most) {
 		fputc('\n', f);
 		pad(INDENT, f);
 		bwl_text_put(text, most - INDENT, most - INDENT, INDENT, f);

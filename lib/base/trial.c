@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See bwl/trial.h. */
 #include <errno.h>
 #include "bwl/show.h"
@@ -9,11 +9,10 @@ int bwl_trial_check(const char *what, uint64_t ns, struct bwl_err *e)
 {
 	char least[BWL_UNIT_BUF], most[BWL_UNIT_BUF];
 
-	if (ns >= BWL_TRIAL_LEAST_NS && ns <= BWL_TRIAL_MOST_NS)
+	if (ns >= BWL_TRIAL_MIN_NS && ns <= BWL_TRIAL_MAX_NS)
 		return 0;
 	bwl_fail(e, ERANGE, "%.64s: must be %s to %s", what,
-		 bwl_format_time(BWL_TRIAL_LEAST_NS, least),
-		 bwl_format_time(BWL_TRIAL_MOST_NS, most));
+		 bwl_format_time(BWL_TRIAL_MIN_NS, least), bwl_format_time(BWL_TRIAL_MAX_NS, most));
 	return bwl_hint(e, "nothing else comes into force during a trial; for longer, apply it "
 			   "without a trial");
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Units: see bwl/units.h. Parsing and the exact formats use only integers. A fraction of a bit,
  * byte or nanosecond is rounded down, so that no limit is higher than what was written.

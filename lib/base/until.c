@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Moments of the wall clock as text: see until.h. */
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The words of a policy that stand for the contract's enumerations, and back. */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The accepted copy as a file: two lines that are comments in YAML, then the document as the
  * source gave it, so that the file itself is a policy:
@@ -101,7 +101,7 @@ void bwl_accepted_look(const char *dir, struct bwl_accepted *ret)
 		return;
 	if (fd < 0) {
 		damaged(ret, strerror(errno));
-	} else if (bwl_bytes_read(fd, BWL_POLICY_BYTES_MOST + 4096, &file, &len, &e)) {
+	} else if (bwl_bytes_read(fd, BWL_POLICY_BYTES_MAX + 4096, &file, &len, &e)) {
 		damaged(ret, e.text);
 	} else {
 		bwl_accepted_parse(file, len, ret);

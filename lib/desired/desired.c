@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which policy is desired: see desired.h. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The source's content that was last refused: a small JSON file, for `status`. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Dinic's algorithm. Every augmentation empties at least one edge exactly (a double minus
  * itself is zero), so it ends without a tolerance. Paths have four edges: recursion is shallow.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The ports of a NIC's switch, whether or not a network device of this namespace represents them:
  * an active function without one could bypass every program. And the mode of that switch.

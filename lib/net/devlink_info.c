@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* devlink dev info: a card's driver, its firmware, and the firmware that a reset would activate. */
 #include <libmnl/libmnl.h>
 #include <linux/devlink.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Queues and features of a device, by ethtool's netlink (kernel 5.7). */
 #include <errno.h>
 #include <libmnl/libmnl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Network devices by rtnetlink (libmnl). */
 #include <errno.h>
 #include <libmnl/libmnl.h>

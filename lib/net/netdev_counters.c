@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A driver's own counters by name, as `ethtool -S` prints them: there is no standard, so a device's
  * counters are looked up each time. By ioctl, because ethtool's netlink family does not have them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The next hop towards an address, according to this DPU's routes and neighbours. The kernel learns
  * nothing from what XDP sends, so an ageing entry is refreshed explicitly.
@@ -242,13 +242,13 @@ int bwl_netdev_hop_fix(const struct bwl_fixed_hop *f, struct bwl_err *e)
 			strerror(-r));
 }
 
-#define SWEEP_MOST 256 /* entries at a time; the next sweep removes the rest */
+#define SWEEP_MAX 256 /* entries at a time; the next sweep removes the rest */
 
 struct sweep {
 	uint32_t ifindex;
 	bool (*stays)(const struct bwl_fixed_hop *f, void *arg);
 	void *arg;
-	struct hop gone[SWEEP_MOST];
+	struct hop gone[SWEEP_MAX];
 	unsigned n;
 };
 
@@ -262,7 +262,7 @@ static int sweep_one(const struct nlmsghdr *h, void *arg)
 	if (x.ifindex != s->ifindex || (x.family != AF_INET && x.family != AF_INET6))
 		return MNL_CB_OK;
 	one_neighbour(h, &x);
-	if (x.protocol != BWL_NEIGHBOUR_PROTOCOL || s->n == SWEEP_MOST)
+	if (x.protocol != BWL_NEIGHBOUR_PROTOCOL || s->n == SWEEP_MAX)
 		return MNL_CB_OK;
 	f = (struct bwl_fixed_hop){ .ifindex = x.ifindex, .family = x.family };
 	memcpy(f.addr, x.via, sizeof(f.addr));

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Lists of next hops with their MACs: the kernel has one MAC per address, and routes may lead two
  * far DPUs to one router.

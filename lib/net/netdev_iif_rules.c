@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * See bwl/iif_rules.h. The rules claim that the kernel made them (RTPROT_KERNEL): when
  * systemd-networkd starts it removes every rule that it did not make itself, except the kernel's.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* fq on uplinks: detects qdiscs that keep departure times, and installs fq. */
 #include <errno.h>
 #include <libmnl/libmnl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a network device reports as sent. */
 #include <errno.h>
 #include <libmnl/libmnl.h>

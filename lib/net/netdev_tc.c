@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which classic filter a packet meets first at a device's clsact hook. */
 #include <errno.h>
 #include <libmnl/libmnl.h>

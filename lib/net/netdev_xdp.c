@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What XDP really does on a device. A driver may accept a native program and never run it
  * (netdevsim), and one that runs it may not send frames that are redirected to it: since 6.3 the

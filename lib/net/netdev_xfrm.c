@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The xfrm interface of the encrypted peers, and its routes. */
 #include <errno.h>
 #include <libmnl/libmnl.h>

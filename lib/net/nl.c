@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Netlink: requests and answers, with libmnl. */
 #include <errno.h>
 #include <linux/genetlink.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Numbers below /proc/sys: see sysctl.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Maps ports and IP protocols to classes. Well-known ports only: the sender chooses the port, so a
  * longer list would not make the class more reliable.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A policy in memory: creating, growing and freeing it, and limits that follow from others. */
 #include <errno.h>
 #include <stdlib.h>

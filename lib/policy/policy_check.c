@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Checks a policy by itself, wherever it came from. */
 #include <errno.h>
 #include <netinet/in.h>

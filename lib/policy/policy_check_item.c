@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Common to the checks of several parts of a policy: names, limits, prefixes, and their places. */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Checks the way to a peer: path, ipsec, uplink and next hop. */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Checks one peer. */
 #include <errno.h>
 #include <stdlib.h>
@@ -150,8 +150,8 @@ static void check_weight(struct bwl_check *c, size_t i, const struct bwl_pol_zon
 
 	bwl_check_at(c, "peers", i, "weight", x->line);
 	if (z && z->weighted) {
-		if (x->weight > BWL_WEIGHT_MOST)
-			BWL_BAD(c, ERANGE, "%s: weight is 1 to %d", who, BWL_WEIGHT_MOST);
+		if (x->weight > BWL_WEIGHT_MAX)
+			BWL_BAD(c, ERANGE, "%s: weight is 1 to %d", who, BWL_WEIGHT_MAX);
 		x->weight = x->weight == 1 ? 0 : x->weight;
 	} else if (x->weight && z) {
 		if (bwl_sure(c->rep, "zones/%s/share/", z->name))

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Values that occur in many parts of a policy file. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* One peer of a policy file. */
 #include <arpa/inet.h>
 #include <errno.h>

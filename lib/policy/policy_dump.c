@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Writes normalised YAML. Lists without an order are sorted and defaults are left out, so the same
  * policy gives the same text whether it came from a file or from the maps. (Of IPsec, the maps have

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads a policy file as bytes. */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ int bwl_policy_bytes(const char *path, char **ret, size_t *ret_len, struct bwl_e
 	bool std = !strcmp(path, "-");
 	BWL_AUTO_CLOSE int fd = std ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 	int r = fd < 0 ? bwl_fail(e, errno, "cannot open: %s", strerror(errno))
-		       : bwl_bytes_read(fd, BWL_POLICY_BYTES_MOST, ret, ret_len, e);
+		       : bwl_bytes_read(fd, BWL_POLICY_BYTES_MAX, ret, ret_len, e);
 
 	if (r == -EFBIG)
 		bwl_fail(e, EFBIG, "too large for a policy: at most 512 MiB");

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * strongSwan's part of a policy file: the top-level `ipsec`, and a peer's `id` and `ppk`. One table
  * has every key with its domain and default (policy_key.h).

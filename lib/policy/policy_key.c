@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads, checks and writes keys by their rows: see policy_key.h. */
 #include <errno.h>
 #include <stdlib.h>

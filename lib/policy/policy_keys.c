@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows of the top level, of a zone and of a peer, made from the lists in policy_text.h. */
 #include "policy_key.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Compares prefixes and the addresses of the peers' DPUs with each other. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Keeps the errors of one policy: policy_report.h. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void add(struct bwl_report *t, int r)
 		if (!strcmp(all->list[i].text, t->e.text) && all->list[i].line == t->e.line &&
 		    all->list[i].column == t->e.column)
 			return;
-	if (all->n < BWL_ERRORS_MOST) {
+	if (all->n < BWL_ERRORS_MAX) {
 		all->list[all->n++] = t->e;
 		return;
 	}

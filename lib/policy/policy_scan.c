@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds places in a policy file. The file is scanned before libcyaml reads it only if it may
  * contain what a fixed schema cannot describe (names of zones, host ports in a peer, `accept:

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The schema of policy files for libcyaml, and messages for its errors. Every scalar is read as a
  * string; its meaning is checked where a message can name the accepted domain.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Tells all keys and kinds of a text that do not fit the schema, and writes the text again without
  * them, so that the rest of it can be read and checked: libcyaml ends with the first one. An

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* `tamper`: bwlimitd's action for each sign that somebody tampers with the machine. */
 #include <errno.h>
 #include <stdio.h>

@@ -60,7 +60,7 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	X(S, TEXT, "name", name, , ) X(S, TEXTS, "addresses", addresses, , ) \
 	X(S, KEY, "zone", zone, (KEPT(bwl_pol_peer, zone), .kind = BWL_K_TEXT, .apart = true), ) \
 	X(S, KEY, "weight", weight, \
-	  (KEPT(bwl_pol_peer, weight), .kind = BWL_K_NUMBER, .min = 1, .max = BWL_WEIGHT_MOST, \
+	  (KEPT(bwl_pol_peer, weight), .kind = BWL_K_NUMBER, .min = 1, .max = BWL_WEIGHT_MAX, \
 	   .zero_is_none = true), ) \
 	X(S, KEY, "contained", contained, \
 	  (KEPT(bwl_pol_peer, contained), .kind = BWL_K_YESNO, .words = "false or true"), ) \
@@ -80,8 +80,8 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	X(S, MAPS, "host_ports", host_ports, port, port) \
 	X(S, TEXT, "heartbeat", heartbeat, , ) \
 	X(S, KEY, "lease", lease, \
-	  (KEPT(bwl_policy, lease_ns), .kind = BWL_K_TIME, .min = BWL_LEASE_LEAST_NS, \
-	   .max = BWL_LEASE_MOST_NS, .zero_is_none = true), ) \
+	  (KEPT(bwl_policy, lease_ns), .kind = BWL_K_TIME, .min = BWL_LEASE_MIN_NS, \
+	   .max = BWL_LEASE_MAX_NS, .zero_is_none = true), ) \
 	X(S, KEY, "default", default_, \
 	  (KEPT(bwl_policy, reject), .kind = BWL_K_YESNO, .words = "deny or reject", \
 	   .always = true), ) \

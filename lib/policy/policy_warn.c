@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Warns about what is allowed in a policy, but odd. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Makes a policy from the strings of a policy file. */
 #include <netinet/in.h>
 #include <errno.h>
@@ -316,7 +316,7 @@ static void read_all(struct bwl_conv *c, const char *text, size_t len)
 	const char *nul;
 	int r;
 
-	if (len > BWL_POLICY_BYTES_MOST) {
+	if (len > BWL_POLICY_BYTES_MAX) {
 		r = bwl_fail(c->e, EFBIG, "too large for a policy: at most 512 MiB");
 	} else if ((nul = memchr(text, 0, len))) {
 		r = bwl_fail(c->e, EINVAL, "a NUL byte: policy files are text in UTF-8");

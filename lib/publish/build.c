@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes a checked policy into the data plane's tables. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes one limit of a policy into a generation: rate, volume, window and account. */
 #include "build.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes one peer into one generation: its path, its limits and those of its classes. */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes ports, host ports' sources and the tunnel device into one generation. */
 #include <arpa/inet.h>
 #include <errno.h>

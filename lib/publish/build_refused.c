@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What is said of an entry of a policy that the kernel refused. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Settles what a killed writer left on the record (carryover_record.h). */
 #include <errno.h>
 #include <unistd.h>

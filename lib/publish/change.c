@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Edits of the policy in force: one grant. */
 #include <errno.h>
 #include <stdio.h>

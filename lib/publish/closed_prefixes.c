@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Closed prefixes: see closed_prefixes.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Asks whether an enrolled tray may be widened: see bwl_gate_fn. */
 #include <errno.h>
 #include <bwl/publish.h>

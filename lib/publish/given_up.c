@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Notes what is owed where prefixes were given up: see given_up.h. */
 #include <errno.h>
 #include <stdlib.h>

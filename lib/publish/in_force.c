@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Which generation is in force, which one is kept for the end of a trial, and what has to wait for
  * that end: see in_force.h.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Next hops whose MAC the policy gives (`next_hop_mac`) are permanent entries in the kernel's
  * neighbour table: nobody on the wire can redirect them, and no packet waits for an answer.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Puts a policy in force. It is built in the generation that no packet uses, then one word switches
  * to it. Killed before that word: the old policy stays, and the next writer clears the half-built

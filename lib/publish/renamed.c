@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Stores new names of peers: see renamed.h. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A report of bwl_publish() as JSON, and back: bwlimitd sends it to the program that gave the
  * order.

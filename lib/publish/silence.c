@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a policy ends that asks for no heartbeat, or no lease, and what not: see silence.h. */
 #include <errno.h>
 #include <bwl/heartbeat.h>

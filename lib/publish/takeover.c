@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds which peer takes over which other peer's prefixes: see takeover.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The two ends of a policy on trial. The way back is an ordinary publishing of the policy before
  * (publish.c), or of none.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The words of reasons and events, for people. */
 #include "bwl/reasons.h"
 #include "maps/event.h"

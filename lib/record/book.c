@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The content of an interval's tables, added up over all CPUs. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The recorder's maps: making, opening, and turning from one interval to the next. */
 #include <errno.h>
 #include <linux/membarrier.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Where the bwlimitd of a pin directory listens: see bwl/agent.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What carries a peer of path offload: the words, and the present state. */
 #include <bwl/pins.h>
 

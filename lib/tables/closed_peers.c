@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds peers with a closed prefix: see closed_peers.h. */
 #include <bwl/closed_peers.h>
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which events somebody wants: see bwl/events.h. */
 #include <stdio.h>
 #include <string.h>

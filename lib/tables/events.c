@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Printing events, counting lost ones, and the reader's lock: see bwl/events.h. */
 #include <fcntl.h>
 #include <stdlib.h>

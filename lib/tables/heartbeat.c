@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * How long grants last without further signals: the heartbeat, and the lease; no heartbeat is
  * accepted beyond the lease's end. The data plane only knows the heartbeat's deadline, so a lease
@@ -219,7 +219,7 @@ int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e)
 	}
 	if (!for_ns)
 		for_ns = s.lease_ns;
-	if (for_ns < BWL_LEASE_LEAST_NS || for_ns > s.lease_ns)
+	if (for_ns < BWL_LEASE_MIN_NS || for_ns > s.lease_ns)
 		return bwl_fail(e, ERANGE, "a lease must be 1s to %s under this policy",
 				bwl_format_time(s.lease_ns, most));
 	__atomic_store_n(&p->lease->renewed_ns, now, __ATOMIC_SEQ_CST);

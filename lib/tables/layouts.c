@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Which layouts there are and what was different in them: see bwl/maps.h. A file of its own, so
  * that a test can have it with layouts that never were (tests/prog/invented.c).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The pinned arrays, mapped: as a whole (copied for readers), or single pages if there are few
  * peers. The kernel maps all pages of an array at once: 16 ms for a million peers on a machine of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds a name's id by the table in bwl_nameid_v1. Cells are hints, the names decide:
  * - a name is written before its cell, and what a cell leads to is compared with the name;

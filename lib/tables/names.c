@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Words for events' addresses and for limits, for people. */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See past.h. BPF only counts it; how long ago it was is here. */
 #include <unistd.h>
 #include <bwl/clock.h>

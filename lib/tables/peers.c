@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Peers of a generation: finding them by name, their entries, and whether they are revoked. */
 #include <string.h>
 #include <bwl/tables.h>

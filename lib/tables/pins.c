@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Opens the pinned maps, and reads what does not depend on a policy. */
 #include <errno.h>
 #include <fcntl.h>

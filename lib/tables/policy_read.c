@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The policy in force, read back from the maps: they are the only source of truth. */
 #include <arpa/inet.h>
 #include <errno.h>

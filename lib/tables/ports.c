@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Ports by name and by interface index. */
 #include <stdio.h>
 #include <string.h>
@@ -131,5 +131,5 @@ uint16_t bwl_neighbour_share(size_t ports)
 {
 	size_t share = BWL_NEIGHBOURS / (ports ? ports : 1);
 
-	return (uint16_t)(share < BWL_NEIGHBOURS_LEAST ? BWL_NEIGHBOURS_LEAST : share);
+	return (uint16_t)(share < BWL_NEIGHBOURS_MIN ? BWL_NEIGHBOURS_MIN : share);
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* From bit/s to the data plane's step per 2^40 ns and back; CPUs' shares; the rest of a limit. */
 #include <time.h>
 #include <bpf/libbpf.h>
@@ -56,13 +56,13 @@ uint64_t bwl_late_most_ns(void)
  */
 static uint8_t share_of(uint64_t burst, unsigned cpus)
 {
-	uint8_t share = BWL_SHARE_MOST;
+	uint8_t share = BWL_SHARE_MAX;
 
-	if (!cpus || burst < BWL_SHARE_BURST_LEAST)
+	if (!cpus || burst < BWL_SHARE_BURST_MIN)
 		return 0;
 	while (((uint64_t)cpus << share) > burst / BWL_SHARE_PART)
 		share--;
-	return share < BWL_SHARE_LEAST ? 0 : share;
+	return share < BWL_SHARE_MIN ? 0 : share;
 }
 
 /* The most that all CPUs together may hold. */

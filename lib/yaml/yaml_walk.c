@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A walk over libyaml's events: bwl/yaml_walk.h. */
 #include <errno.h>
 #include <stdlib.h>

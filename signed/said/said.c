@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See said.h. */
 #include <jansson.h>
 #include <stdio.h>
@@ -9,18 +9,18 @@
 #include "signed/text.h"
 
 #define TYPE "application/vnd.bwlimit.status+json;fleet="
-#define TYPE_MOST 256
+#define TYPE_MAX 256
 
-static bool type_of(const char *fleet, const char *tray, char ret[static TYPE_MOST])
+static bool type_of(const char *fleet, const char *tray, char ret[static TYPE_MAX])
 {
 	return bwl_is_name(fleet, strlen(fleet)) && bwl_is_name(tray, strlen(tray)) &&
-	       snprintf(ret, TYPE_MOST, TYPE "%s;tray=%s", fleet, tray) < TYPE_MOST;
+	       snprintf(ret, TYPE_MAX, TYPE "%s;tray=%s", fleet, tray) < TYPE_MAX;
 }
 
 /* DSSE's pre-authentication encoding; the caller frees it. */
 static uint8_t *signed_bytes(const char *type, const void *payload, size_t len, size_t *ret_len)
 {
-	char head[TYPE_MOST + 64];
+	char head[TYPE_MAX + 64];
 	int n = snprintf(head, sizeof(head), "DSSEv1 %zu %s %zu ", strlen(type), type, len);
 	uint8_t *at = bwl_must(malloc((size_t)n + len));
 
@@ -33,7 +33,7 @@ static uint8_t *signed_bytes(const char *type, const void *payload, size_t len, 
 char *bwl_said_sign(const struct bwl_key *k, const char *fleet, const char *tray,
 		    const char *payload, size_t len, struct bwl_err *e)
 {
-	char type[TYPE_MOST], id[BWL_KEY_ID], in_base64[BWL_BASE64_LEN(BWL_SIGNATURE) + 1], *text;
+	char type[TYPE_MAX], id[BWL_KEY_ID], in_base64[BWL_BASE64_LEN(BWL_SIGNATURE) + 1], *text;
 	BWL_AUTO_FREE char *body = bwl_must(malloc(BWL_BASE64_LEN(len) + 1));
 	BWL_AUTO_FREE uint8_t *at = NULL;
 	uint8_t sig[BWL_SIGNATURE];
@@ -59,7 +59,7 @@ char *bwl_said_sign(const struct bwl_key *k, const char *fleet, const char *tray
 
 static json_t *parse(const char *bytes, size_t len)
 {
-	return len <= BWL_SAID_MOST ? json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	return len <= BWL_SAID_MAX ? json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 }
 
 bool bwl_said_is_signed(const char *bytes, size_t len)
@@ -110,7 +110,7 @@ int bwl_said_open(const uint8_t *pub, const char *fleet, const char *tray, const
 	json_t *o = parse(bytes, len);
 	const json_t *type = json_object_get(o, "payloadType"), *in = json_object_get(o, "payload");
 	BWL_AUTO_FREE char *payload = NULL;
-	char want[TYPE_MOST];
+	char want[TYPE_MAX];
 	long n = -1;
 	int r = 0;
 

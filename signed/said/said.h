@@ -14,7 +14,7 @@
 #include "signed/key.h"
 
 /* The maximum bytes of an envelope: a payload of 4000 in base64, and the rest. */
-#define BWL_SAID_MOST 6144
+#define BWL_SAID_MAX 6144
 
 /* The caller frees it. NULL, with an error: the key cannot sign, or a name is invalid. */
 char *bwl_said_sign(const struct bwl_key *k, const char *fleet, const char *tray,

@@ -73,7 +73,7 @@ static int cut(char *line, const char *where, struct bwl_err *e)
 	return *line ? 0 : bwl_fail(e, EINVAL, "there is no PIN %s", where);
 }
 
-int bwl_pin_read(const char *path, char ret[static BWL_PIN_MOST], struct bwl_err *e)
+int bwl_pin_read(const char *path, char ret[static BWL_PIN_MAX], struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -89,7 +89,7 @@ int bwl_pin_read(const char *path, char ret[static BWL_PIN_MOST], struct bwl_err
 			 path);
 		return bwl_hint(e, "chmod 600 %s, if nobody has read it", path);
 	}
-	n = read(fd, ret, BWL_PIN_MOST - 1);
+	n = read(fd, ret, BWL_PIN_MAX - 1);
 	if (n < 0)
 		return bwl_fail(e, errno, "cannot read the PIN in %s: %s", path, strerror(errno));
 	ret[n] = '\0';
@@ -97,7 +97,7 @@ int bwl_pin_read(const char *path, char ret[static BWL_PIN_MOST], struct bwl_err
 	return cut(ret, where, e);
 }
 
-int bwl_pin_ask(const char *token, char ret[static BWL_PIN_MOST], struct bwl_err *e)
+int bwl_pin_ask(const char *token, char ret[static BWL_PIN_MAX], struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	struct termios was, quiet;
@@ -114,7 +114,7 @@ int bwl_pin_ask(const char *token, char ret[static BWL_PIN_MOST], struct bwl_err
 	quiet.c_lflag &= ~(tcflag_t)ECHO;
 	tcsetattr(fd, TCSAFLUSH, &quiet);
 	dprintf(fd, "PIN of the token %s: ", token);
-	n = read(fd, ret, BWL_PIN_MOST - 1);
+	n = read(fd, ret, BWL_PIN_MAX - 1);
 	tcsetattr(fd, TCSAFLUSH, &was);
 	dprintf(fd, "\n");
 	ret[n > 0 ? n : 0] = '\0';

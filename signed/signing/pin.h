@@ -5,7 +5,7 @@
 
 #include <bwl/err.h>
 
-#define BWL_PIN_MOST 128 /* bytes, with the NUL */
+#define BWL_PIN_MAX 128 /* bytes, with the NUL */
 #define BWL_PIN_PATH 256
 
 /*
@@ -14,8 +14,8 @@
  */
 int bwl_pin_source(char *uri, char path[static BWL_PIN_PATH], struct bwl_err *e);
 /* The first line of a file that nobody else may read. */
-int bwl_pin_read(const char *path, char ret[static BWL_PIN_MOST], struct bwl_err *e);
+int bwl_pin_read(const char *path, char ret[static BWL_PIN_MAX], struct bwl_err *e);
 /* Asks at the terminal, without an echo. */
-int bwl_pin_ask(const char *token, char ret[static BWL_PIN_MOST], struct bwl_err *e);
+int bwl_pin_ask(const char *token, char ret[static BWL_PIN_MAX], struct bwl_err *e);
 
 #endif

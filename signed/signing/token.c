@@ -39,7 +39,7 @@ static int on_pin(void *arg, int attempt, const char *url, const char *label, un
 		  char *pin, size_t most)
 {
 	struct token *t = arg;
-	char said[BWL_PIN_MOST];
+	char said[BWL_PIN_MAX];
 	int r;
 
 	(void)url;

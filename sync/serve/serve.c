@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* See serve.h. */
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static void answer(void *arg, const struct bwl_https_ask *ask, struct bwl_https_
 	words = serve_words(ask->path, query, ask, &e);
 	if (!words)
 		bwl_https_refuse(a, e.code == ENOENT ? NOT_FOUND : BAD_REQUEST, &e);
-	else if (asking_command(s->conf.commands, words, SERVE_DOCUMENT_MOST, &a->text, &a->len,
+	else if (asking_command(s->conf.commands, words, SERVE_DOCUMENT_MAX, &a->text, &a->len,
 				&code, &e))
 		bwl_https_refuse(a, UNAVAILABLE, &e);
 	else /* a failed command prints the reason, as a document of kind error */

@@ -16,7 +16,7 @@
 #include <jansson.h>
 #include "fleet/http/server.h"
 
-#define SERVE_DOCUMENT_MOST (8U << 20) /* bytes; a policy of 10 000 peers has 3 MB of stats */
+#define SERVE_DOCUMENT_MAX (8U << 20) /* bytes; a policy of 10 000 peers has 3 MB of stats */
 #define SERVE_CONNECTIONS 8
 /*
  * On average more than 1 request a second is refused; and more than 256 KiB a second, which is 22

@@ -22,8 +22,8 @@ static void status(const uint8_t *data, size_t size)
 		must(*e.text && !taken.n && !s.nrefused, "why, and nothing of it");
 		return;
 	}
-	must(taken.n <= STATUS_TAKEN_MOST, "bounded");
-	must(s.nrefused <= STATUS_REFUSED_MOST && s.nproof <= STATUS_PROOF_MOST, "bounded");
+	must(taken.n <= STATUS_TAKEN_MAX, "bounded");
+	must(s.nrefused <= STATUS_REFUSED_MAX && s.nproof <= STATUS_PROOF_MAX, "bounded");
 	must(memchr(s.checkpoint.origin, '\0', sizeof(s.checkpoint.origin)) != NULL,
 	     "an origin is text");
 	memcpy(r.to, s.policy, sizeof(r.to));

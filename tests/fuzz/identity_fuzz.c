@@ -18,7 +18,7 @@ static void one(const char *s, struct bwl_identity *ret, bool *ret_is)
 		must(e.code && *e.text && *e.hint, "refused, and said why");
 		return;
 	}
-	must(*ret->text && strlen(ret->text) <= BWL_IDENTITY_MOST, "bounded");
+	must(*ret->text && strlen(ret->text) <= BWL_IDENTITY_MAX, "bounded");
 	must(!strpbrk(ret->text, "*%\"\\\n"), "no pattern, and can be written between quotes");
 	must(!bwl_identity_parse(ret->text, &again, &e), "the canonical form is one");
 	must(again.type == ret->type && !strcmp(again.text, ret->text), "of itself");

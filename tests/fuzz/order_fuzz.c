@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(!strcmp(json_string_value(json_object_get(ask, "verb")), v->name),
 	     "the verb that it says");
 	if (policy_ask_parse(ask, &a))
-		must(*a.name && strlen(a.name) < sizeof(a.name) && a.size <= BWL_POLICY_BYTES_MOST,
+		must(*a.name && strlen(a.name) < sizeof(a.name) && a.size <= BWL_POLICY_BYTES_MAX,
 		     "a policy has a name, and a size that is read");
 	json_decref(ask);
 	return 0;

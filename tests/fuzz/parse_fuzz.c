@@ -24,7 +24,7 @@ static unsigned parse(const uint8_t *data, size_t size, uint32_t frame_len, stru
 	must(exact != NULL, "memory");
 	memcpy(exact + 2, data, size);
 	memset(k, 0, sizeof(*k));
-	r = (unsigned)bwl_parse(k, exact + 2, exact + 2 + size, frame_len, frame_len > BWL_IP_MOST);
+	r = (unsigned)bwl_parse(k, exact + 2, exact + 2 + size, frame_len, frame_len > BWL_IP_MAX);
 	memset(&plain, 0xaa, sizeof(plain));
 	if (bwl_parse_plain(&plain, exact + 2, exact + 2 + size, frame_len))
 		must(r == BWL_R_NONE && !memcmp(&plain, k, sizeof(plain)),
@@ -70,12 +70,12 @@ static int same(struct bwl_pkt a, struct bwl_pkt b)
 
 #define IP6_AT sizeof(struct ethhdr)
 #define CHAIN_AT (IP6_AT + sizeof(struct ipv6hdr))
-#define DATAGRAM_MOST 640
+#define DATAGRAM_MAX 640
 
 /* Of an IPv6 packet with that payload. */
 static unsigned verdict(const uint8_t *payload, size_t len, uint8_t first)
 {
-	uint8_t frame[CHAIN_AT + DATAGRAM_MOST + 8] = { [12] = 0x86, [13] = 0xdd };
+	uint8_t frame[CHAIN_AT + DATAGRAM_MAX + 8] = { [12] = 0x86, [13] = 0xdd };
 	uint8_t *ip = frame + IP6_AT;
 	struct bwl_pkt k;
 
@@ -93,7 +93,7 @@ static unsigned verdict(const uint8_t *payload, size_t len, uint8_t first)
 static int all_pass(const uint8_t *data, size_t len, uint8_t first, const struct chain_place *p,
 		    size_t n, unsigned *ret_first)
 {
-	uint8_t f[DATAGRAM_MOST + 8], next;
+	uint8_t f[DATAGRAM_MAX + 8], next;
 	size_t from, size;
 	int pass = 1;
 
@@ -139,7 +139,7 @@ static void in_fragments(const uint8_t *frame, size_t size, size_t n)
 
 	if (size <= CHAIN_AT)
 		return;
-	len = size - CHAIN_AT < DATAGRAM_MOST ? size - CHAIN_AT : DATAGRAM_MOST;
+	len = size - CHAIN_AT < DATAGRAM_MAX ? size - CHAIN_AT : DATAGRAM_MAX;
 	header = frame[IP6_AT + 6];
 	place[places++] = (struct chain_place){ .named_by = -1, .header = header };
 	while (chain_fate_of(header) == CHAIN_FOLLOWED && header != IPPROTO_FRAGMENT &&

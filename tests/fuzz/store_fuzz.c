@@ -12,7 +12,7 @@
 #include "fleet/store/layout.h"
 #include "fuzz.h"
 
-#define MOST 4096
+#define INPUT_MAX 4096
 
 static int see(void *arg, const struct bwl_etcd_kv *kv)
 {
@@ -47,7 +47,7 @@ static int hear(void *arg, const uint8_t *msg, size_t len)
 	bool done;
 
 	++*(unsigned *)arg;
-	must(len <= MOST, "no message is larger than it may be");
+	must(len <= INPUT_MAX, "no message is larger than it may be");
 	fine(bwl_etcd_hear_range(in, see, &in, &page));
 	fine(bwl_etcd_hear_watch(in, see, &in, &watch));
 	fine(bwl_etcd_hear_txn(in, &done, &a));
@@ -60,7 +60,7 @@ static int hear(void *arg, const uint8_t *msg, size_t len)
 
 static int feed(const uint8_t *data, size_t size, size_t piece, unsigned *ret_messages)
 {
-	struct bwl_grpc_frames f = { .most = MOST };
+	struct bwl_grpc_frames f = { .most = INPUT_MAX };
 	int r = 0;
 
 	*ret_messages = 0;
@@ -83,9 +83,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(feed(data + 1, size - 1, 1 + data[0] % 16, &pieces) == r && pieces == whole,
 	     "pieces make no difference");
 	must(!r || r == -EBADMSG || r == -EMSGSIZE, "taken, or refused");
-	hear(&whole, data + 1, size - 1 < MOST ? size - 1 : MOST);
+	hear(&whole, data + 1, size - 1 < INPUT_MAX ? size - 1 : INPUT_MAX);
 	bwl_grpc_header(&end, (const char *)data + 1, size - 1);
-	must(end.code <= BWL_GRPC_CODE_MOST && strlen(end.text) < BWL_GRPC_TEXT, "a code we know");
+	must(end.code <= BWL_GRPC_CODE_MAX && strlen(end.text) < BWL_GRPC_TEXT, "a code we know");
 	for (const char *c = end.text; *c; c++)
 		must(*c >= ' ' && *c < 0x7f, "what a server says cannot disturb a terminal");
 	return 0;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Tries what its user can do to a pinned map: one line per way, "WAY done" or "WAY ERRNO". It
  * writes what it has read, so that only the permission to write is tested.

@@ -37,7 +37,7 @@ static int publish(struct bwl_grpc *g, struct bwl_doc *d, struct bwl_err *e)
 	int64_t revision;
 	char *bytes;
 	size_t len;
-	int r = bwl_bytes_read(STDIN_FILENO, BWL_DOC_MOST + 1, &bytes, &len, e);
+	int r = bwl_bytes_read(STDIN_FILENO, BWL_DOC_MAX + 1, &bytes, &len, e);
 
 	if (r)
 		return r;
@@ -52,7 +52,7 @@ static int publish(struct bwl_grpc *g, struct bwl_doc *d, struct bwl_err *e)
 
 static int fetch(struct bwl_grpc *g, const struct bwl_doc *d, bool big, struct bwl_err *e)
 {
-	char key[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX];
 	uint8_t *bytes;
 	int64_t mod;
 	size_t len;
@@ -69,7 +69,7 @@ static int fetch(struct bwl_grpc *g, const struct bwl_doc *d, bool big, struct b
 
 static int lead(struct bwl_grpc *g, const char *prefix, const char *name, struct bwl_err *e)
 {
-	char at[BWL_ETCD_KEY_MOST], key[BWL_ETCD_KEY_MOST], leader[BWL_ELECTION_NAME], line[80];
+	char at[BWL_ETCD_KEY_MAX], key[BWL_ETCD_KEY_MAX], leader[BWL_ELECTION_NAME], line[80];
 	struct bwl_election el;
 	int64_t revision;
 	int r = 0;

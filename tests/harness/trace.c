@@ -15,10 +15,10 @@
 #include <bwl/words.h>
 #include "trace.h"
 
-#define MOST_PEERS 256
-#define MOST_STATES 2048
-#define MOST_WINDOWS 64
-#define MOST_WORDS 5     /* of an entry of a per-CPU array */
+#define PEERS_MAX 256
+#define STATES_MAX 2048
+#define WINDOWS_MAX 64
+#define WORDS_MAX 5      /* of an entry of a per-CPU array */
 #define FRAME_SHOWN 1500 /* bytes: of a GSO packet more than its headers */
 
 struct text {
@@ -27,17 +27,17 @@ struct text {
 };
 
 static struct seen {
-	struct bwl_state state[MOST_STATES];
-	struct bwl_window window[MOST_WINDOWS];
-	struct bwl_release mark[MOST_STATES];
-	struct bwl_peer_ref gate[MOST_PEERS];
+	struct bwl_state state[STATES_MAX];
+	struct bwl_window window[WINDOWS_MAX];
+	struct bwl_release mark[STATES_MAX];
+	struct bwl_peer_ref gate[PEERS_MAX];
 	struct bwl_ctl ctl;
 } seen;
 static struct text policy, next;
 /* After the last packet: nobody else counts. */
 static struct bwl_reason_count reasons[BWL_REASON_ROWS][BWL_REASON_COLUMNS];
-static struct bwl_peer_count peers[MOST_PEERS];
-static struct bwl_over_count over[MOST_PEERS];
+static struct bwl_peer_count peers[PEERS_MAX];
+static struct bwl_over_count over[PEERS_MAX];
 static FILE *out;
 static bool lost; /* since these maps are there, a packet that is not traced */
 
@@ -176,8 +176,8 @@ static struct text dests;
 static struct seen_policy {
 	uint8_t head[offsetof(struct bwl_base, proto_class)];
 	uint8_t tail[sizeof(struct bwl_base) - offsetof(struct bwl_base, zone)];
-	struct bwl_peer peer[2 * MOST_PEERS];
-	struct bwl_limit sub[2 * MOST_STATES];
+	struct bwl_peer peer[2 * PEERS_MAX];
+	struct bwl_limit sub[2 * STATES_MAX];
 	uint8_t fq[BWL_MAX_PORTS];
 } seen_policy;
 
@@ -270,15 +270,15 @@ static void sum(const struct bwl_pins *p, enum bwl_pin pin, uint32_t from, uint3
 		unsigned words, void *ret)
 {
 	static uint64_t *all;
-	static uint32_t keys[MOST_PEERS];
+	static uint32_t keys[PEERS_MAX];
 	unsigned cpus = (unsigned)libbpf_num_possible_cpus();
 	uint32_t in = from - 1, batch, got = n; /* a batch continues after this key */
 	uint64_t *to = ret;
 
-	if (n > MOST_PEERS || words > MOST_WORDS)
+	if (n > PEERS_MAX || words > WORDS_MAX)
 		die("too large maps");
 	if (!all)
-		all = bwl_must(calloc((size_t)MOST_PEERS * MOST_WORDS * cpus, sizeof(*all)));
+		all = bwl_must(calloc((size_t)PEERS_MAX * WORDS_MAX * cpus, sizeof(*all)));
 	bpf_map_lookup_batch(p->fd[pin], from ? &in : NULL, &batch, keys, all, &got, NULL);
 	if (got != n)
 		die("cannot read a map");
@@ -301,8 +301,8 @@ void trace_new(const struct bwl_pins *p, bool shares)
 			die("cannot open BWL_TRACE");
 		setvbuf(out, buffer, _IOFBF, sizeof(buffer));
 	}
-	if (p->schema.max_peers > MOST_PEERS || states(p) > MOST_STATES ||
-	    p->schema.max_windows > MOST_WINDOWS)
+	if (p->schema.max_peers > PEERS_MAX || states(p) > STATES_MAX ||
+	    p->schema.max_windows > WINDOWS_MAX)
 		die("too large maps");
 	memset(&seen, 0, sizeof(seen));
 	memset(reasons, 0, sizeof(reasons));
@@ -339,7 +339,7 @@ static bool is_policy_same(const struct bwl_pins *p)
 	struct seen_policy *s = &seen_policy;
 	bool same = true;
 
-	if (gen.npeers > 2 * MOST_PEERS || gen.nsubs > 2 * MOST_STATES)
+	if (gen.npeers > 2 * PEERS_MAX || gen.nsubs > 2 * STATES_MAX)
 		die("too large a policy");
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
 		same &= is_same(&s->fq[i], &p->dev[i].flags, 1);
@@ -417,8 +417,8 @@ void trace_before(struct bwl_pins *p, const struct trace_packet *k, uint64_t now
 void trace_after(struct bwl_pins *p, const struct trace_packet *k, uint64_t delay_ns)
 {
 	static struct bwl_reason_count r[BWL_REASON_COLUMNS];
-	static struct bwl_peer_count n[MOST_PEERS];
-	static struct bwl_over_count o[MOST_PEERS];
+	static struct bwl_peer_count n[PEERS_MAX];
+	static struct bwl_over_count o[PEERS_MAX];
 	struct bwl_reason_count *was = reasons[k->row];
 	struct text *t = &next;
 

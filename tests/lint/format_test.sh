@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The layout of C: .clang-format, and lines of at most 100 columns. Strings are never broken, so that they can be
+# The layout of C: the licence's line, .clang-format, and lines of at most 100 columns. Strings are never broken, so that they can be
 # searched for. And clang-tidy (preset lint) checks the headers of every folder.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -9,7 +9,7 @@ source_dir=${BWL_SOURCE:-${here%/*/*}}
 . "$here/../harness/tap.sh"
 cd "$source_dir" || exit 1
 
-COLUMNS_MOST=100
+COLUMNS_MAX=100
 
 if ! command -v clang-format >/dev/null; then
 	echo "1..0 # SKIP no clang-format"
@@ -25,12 +25,28 @@ laid_out() { # folder
 }
 narrow() { # folder
 	local bad
-	bad=$(sources "$1" | xargs awk -F '\t' -v most="$COLUMNS_MOST" '{
+	bad=$(sources "$1" | xargs awk -F '\t' -v most="$COLUMNS_MAX" '{
 		columns = length($1)
 		for (i = 2; i <= NF; i++) columns += 8 - columns % 8 + length($i)
 		if (columns > most && !/"[^"]*"/) print FILENAME ":" FNR
 	}')
 	[[ -z $bad ]] || { note "$bad"; return 1; }
+}
+# In the first line, and by the kernel's rule: // in a .c, /* */ in a .h, which an assembler might read.
+licensed() { # folder
+	local f want line bad=''
+	while IFS= read -r f; do
+		case $f in
+		maps/*) want='GPL-2.0-only OR BSD-2-Clause' ;;
+		bpf/* | *.bpf.c) want=GPL-2.0-only ;;
+		*) want=GPL-2.0-or-later ;;
+		esac
+		want="SPDX-License-Identifier: $want"
+		[[ $f == *.c ]] && want="// $want" || want="/* $want */"
+		IFS= read -r line <"$f"
+		[[ $line == "$want" ]] || bad+=" $f:1"
+	done < <(sources "$1")
+	[[ -z $bad ]] || { note "not '$want':$bad"; return 1; }
 }
 tidied() { # folder
 	sed -n "s/^HeaderFilterRegex: '(\(.*\))\/'$/\1/p" .clang-tidy | tr '|' '\n' | grep_all -x "$1"
@@ -39,7 +55,8 @@ for d in */; do
 	d=${d%/}
 	[[ $d != build && -n $(sources "$d") ]] || continue
 	check "$d is laid out by .clang-format" laid_out "$d"
-	check "$d has lines of at most $COLUMNS_MOST columns" narrow "$d"
+	check "$d has lines of at most $COLUMNS_MAX columns" narrow "$d"
+	check "each file of $d begins with its licence" licensed "$d"
 	check "$d is in the HeaderFilterRegex of .clang-tidy" tidied "$d"
 done
 

@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8
 # lint.packaging looks for leaks of --help, which takes half of the time.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
-COLUMNS_MOST=80
+COLUMNS_MAX=80
 STDERR=$(mktemp)
 trap 'rm -f "$STDERR"' EXIT
 
@@ -23,7 +23,7 @@ ask() { # command…; $text: what it prints
 judge() { # command…; judges $text
 	local line
 	while IFS= read -r line; do
-		[[ ${#line} -le $COLUMNS_MOST ]] || bad+=("${*##*/}: ${#line} columns: $line")
+		[[ ${#line} -le $COLUMNS_MAX ]] || bad+=("${*##*/}: ${#line} columns: $line")
 		[[ $line != *[[:blank:]] ]] || bad+=("${*##*/}: blanks at the end: $line")
 	done <<<"$text"
 	[[ ${text,,} == usage:* ]] || bad+=("${*##*/}: it begins without a usage")

@@ -14,8 +14,8 @@
 #include <bwl/maps.h>
 #include "plain.h"
 
-#define MOST_MAPS 256
-#define MOST_FDS 512
+#define MAPS_MAX 256
+#define FDS_MAX 512
 #define FIRST_FD 0x40000000
 #define LARGE 262144U /* above, unused pages are likely: the kernel forgets them faster */
 
@@ -33,7 +33,7 @@ struct map {
 	uint8_t *data, *keys;
 };
 
-static struct map maps[MOST_MAPS], *pinned[_BWL_PIN_MAX], *fds[MOST_FDS];
+static struct map maps[MAPS_MAX], *pinned[_BWL_PIN_MAX], *fds[FDS_MAX];
 static uint32_t last_id;
 /* As bwl_pin_name(), which would count as the writer's own (writers.h). */
 static const char *const names[_BWL_PIN_MAX] = {
@@ -43,7 +43,7 @@ static const char *const names[_BWL_PIN_MAX] = {
 };
 /* What a process has taken that may be killed: see below. */
 static bool is_process;
-static struct map *mapped[MOST_MAPS];
+static struct map *mapped[MAPS_MAX];
 static unsigned nmapped;
 void (*plain_on_grace)(void);
 
@@ -108,9 +108,9 @@ static struct map *make(uint32_t type, uint32_t flags, uint32_t key, uint32_t va
 	struct map *m = maps;
 	size_t keys;
 
-	while (m < maps + MOST_MAPS && m->self)
+	while (m < maps + MAPS_MAX && m->self)
 		m++;
-	if (m == maps + MOST_MAPS)
+	if (m == maps + MAPS_MAX)
 		die("too many maps");
 	*m = (struct map){ .self = m,
 			   .type = type,
@@ -254,7 +254,7 @@ void plain_new(const struct bwl_schema *s)
 
 static int open_fd(struct map *m)
 {
-	for (int i = 0; i < MOST_FDS; i++)
+	for (int i = 0; i < FDS_MAX; i++)
 		if (!fds[i]) {
 			fds[i] = m;
 			return FIRST_FD + i;
@@ -266,7 +266,7 @@ static struct map *map_of(int fd)
 {
 	int i = fd - FIRST_FD;
 
-	if (i < 0 || i >= MOST_FDS || !fds[i])
+	if (i < 0 || i >= FDS_MAX || !fds[i])
 		die("no such descriptor");
 	return fds[i];
 }
@@ -283,7 +283,7 @@ int __wrap_close(int fd)
 
 static const struct map *map_at(const void *p)
 {
-	for (const struct map *m = maps; m < maps + MOST_MAPS; m++)
+	for (const struct map *m = maps; m < maps + MAPS_MAX; m++)
 		if (m->self && m->data == p)
 			return m;
 	return NULL;
@@ -297,7 +297,7 @@ void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 	if (at || off || n > map_of(fd)->bytes)
 		die("a mapping that it does not know");
 	if (is_process)
-		mapped[nmapped++ % MOST_MAPS] = map_of(fd);
+		mapped[nmapped++ % MAPS_MAX] = map_of(fd);
 	return hold(map_of(fd))->data; /* until it is unmapped */
 }
 
@@ -319,10 +319,10 @@ int __wrap_munmap(void *at, size_t n)
 
 /* --- a process that is killed */
 
-#define MOST_TAKEN 4096
-static void *taken[MOST_TAKEN];
+#define TAKEN_MAX 4096
+static void *taken[TAKEN_MAX];
 static unsigned ntaken;
-static struct map *fds_before[MOST_FDS];
+static struct map *fds_before[FDS_MAX];
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
@@ -333,7 +333,7 @@ void __real_free(void *p);
 static void *note(void *p)
 {
 	if (is_process && p) {
-		if (ntaken == MOST_TAKEN)
+		if (ntaken == TAKEN_MAX)
 			die("too much memory taken");
 		taken[ntaken++] = p;
 	}
@@ -418,7 +418,7 @@ void plain_process_ends(void)
 	is_process = false;
 	while (ntaken)
 		__real_free(taken[--ntaken]);
-	for (int i = 0; i < MOST_FDS; i++)
+	for (int i = 0; i < FDS_MAX; i++)
 		if (fds[i] && fds[i] != fds_before[i])
 			__wrap_close(FIRST_FD + i);
 	while (nmapped)
@@ -463,7 +463,7 @@ int bpf_obj_get(const char *path)
 	for (int i = 0; i < _BWL_PIN_MAX; i++)
 		if (!strcmp(file, names[i]))
 			return open_fd(hold(pinned[i]));
-	for (struct map *m = maps; id && m < maps + MOST_MAPS; m++)
+	for (struct map *m = maps; id && m < maps + MAPS_MAX; m++)
 		if (m->self && m->id == id)
 			return open_fd(hold(m));
 	return failed(ENOENT);

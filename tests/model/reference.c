@@ -13,7 +13,7 @@
 #include <string.h>
 #include "model.h"
 
-#define MOST 8000 /* frames that pass to a destination in a sequence */
+#define FRAMES_MAX 8000 /* frames that pass to a destination in a sequence */
 
 static struct dest {
 	bool closed;
@@ -32,7 +32,7 @@ static struct dest {
 	__int128 over, least;
 	uint64_t rate_ns;
 	unsigned n;
-	uint64_t at[MOST];
+	uint64_t at[FRAMES_MAX];
 } dests[MODEL_DESTS];
 static uint64_t trial_ns;
 
@@ -156,7 +156,7 @@ const char *ref_passed(unsigned dest, uint64_t now)
 	static char text[160];
 	bool over_rate;
 
-	if (d->n == MOST)
+	if (d->n == FRAMES_MAX)
 		return "more frames than the model has room for";
 	over_rate = is_over_rate(d, now);
 	d->at[d->n++] = now;

@@ -28,8 +28,8 @@ uint64_t widening_seed(void)
 /* --- the kernel's neighbours and routes, which lib/publish asks for: all far DPUs are behind one
  * router */
 
-#define MOST_FIXED 64
-static struct bwl_fixed_hop table[MOST_FIXED];
+#define FIXED_MAX 64
+static struct bwl_fixed_hop table[FIXED_MAX];
 static size_t ntable;
 
 static struct bwl_fixed_hop *entry(uint32_t ifindex, uint8_t family, const uint8_t *addr)
@@ -47,7 +47,7 @@ int __wrap_bwl_netdev_hop_fix(const struct bwl_fixed_hop *f, struct bwl_err *e)
 	struct bwl_fixed_hop *x = entry(f->ifindex, f->family, f->addr);
 
 	(void)e;
-	assert_true(ntable < MOST_FIXED);
+	assert_true(ntable < FIXED_MAX);
 	*(x ? x : &table[ntable++]) = *f;
 	return 0;
 }

@@ -18,7 +18,7 @@
 	" via6: '2001:db8::1', grant: { rate: 1gbit } }\n"
 #define OVERHEAD 57U /* AES-GCM over IPv4 */
 #define INNER (RIG_MTU - OVERHEAD)
-#define UNKNOWN 85U /* BWL_ESP_MOST */
+#define UNKNOWN 85U /* BWL_ESP_MAX */
 #define V4 "eth ip4 src=10.0.7.2 dst=10.3.0.1 df=1 "
 #define V4_CUTTABLE "eth ip4 src=10.0.7.2 dst=10.3.0.1 "
 #define V6 "eth ip6 src=fd00:7::2 dst=fd00:3::1 "

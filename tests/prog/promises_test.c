@@ -34,14 +34,14 @@ int __wrap_bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *v
  * Walks have another order each time: here, as in plain.c, that of the keys' bytes. Whoever is
  * killed in a walk has come as far on both.
  */
-#define KEY_MOST 64
+#define KEY_MAX 64
 
 static struct bpf_map_info of_map(int fd)
 {
 	struct bpf_map_info info = { 0 };
 	uint32_t bytes = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(fd, &info, &bytes) || info.key_size > KEY_MOST)
+	if (bpf_obj_get_info_by_fd(fd, &info, &bytes) || info.key_size > KEY_MAX)
 		level_fail("a map says nothing of its keys");
 	return info;
 }
@@ -53,7 +53,7 @@ static bool before(const uint8_t *a, const uint8_t *b, size_t bytes)
 
 int __wrap_bpf_map_get_next_key(int fd, const void *key, void *next)
 {
-	uint8_t k[2][KEY_MOST], least[KEY_MOST], greater[KEY_MOST];
+	uint8_t k[2][KEY_MAX], least[KEY_MAX], greater[KEY_MAX];
 	const size_t bytes = of_map(fd).key_size;
 	const uint8_t *first = NULL, *after = NULL, *at = NULL;
 	bool there = false;
@@ -79,7 +79,7 @@ int __wrap_bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *v
 {
 	int r = __real_bpf_map_lookup_batch(fd, in, out, keys, values, count, opts), err = errno;
 	const struct bpf_map_info info = of_map(fd);
-	uint8_t *k = keys, *v = values, other[KEY_MOST];
+	uint8_t *k = keys, *v = values, other[KEY_MAX];
 	const size_t kb = info.key_size, vb = info.value_size;
 
 	for (unsigned i = 1; info.type == BPF_MAP_TYPE_HASH && i < *count; i++)

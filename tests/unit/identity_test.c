@@ -445,7 +445,7 @@ static void what_is_not_one_tray_is_refused_with_the_reason(void **state)
 		longer[n - 1] = 'a';
 		longer[n] = '\0';
 		assert_int_equal(!bwl_identity_parse(longer, &x, NULL),
-				 n + strlen("fqdn:") <= BWL_IDENTITY_MOST);
+				 n + strlen("fqdn:") <= BWL_IDENTITY_MAX);
 	}
 }
 

@@ -196,14 +196,14 @@ static void a_cpu_that_holds_enough_takes_no_more(void **state)
 
 	(void)state;
 	limit.volume.spendable_bytes = 1ULL << 40;
-	limit.rate.share = BWL_SHARE_LEAST + 1;
+	limit.rate.share = BWL_SHARE_MIN + 1;
 	share.start_ns = limit.rate.start_ns;
 	share.until_ns = ~0ULL;
 	assert_int_equal(bwl_share_wants(&a), 0);
 	share.bytes = 0;
-	assert_int_equal(bwl_share_wants(&a), 1U << (BWL_SHARE_LEAST + 1));
+	assert_int_equal(bwl_share_wants(&a), 1U << (BWL_SHARE_MIN + 1));
 	a.released = 1ULL << 50; /* above the volume */
-	assert_int_equal(bwl_share_wants(&a), 1U << (BWL_SHARE_LEAST + 1));
+	assert_int_equal(bwl_share_wants(&a), 1U << (BWL_SHARE_MIN + 1));
 	a.released = 1000;
 	assert_int_equal(bwl_share_wants(&a), 0);
 }

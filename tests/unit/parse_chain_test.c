@@ -12,7 +12,7 @@
 #include "bwl/pins.h"
 #include "tests/harness/chain.h"
 
-#define MOST 4096
+#define CHAIN_MAX 4096
 #define START (sizeof(struct ethhdr) + sizeof(struct ipv6hdr))
 
 static uint64_t state = 1;
@@ -23,7 +23,7 @@ static unsigned below(unsigned n)
 }
 
 struct datagram {
-	uint8_t data[MOST]; /* behind the IPv6 header */
+	uint8_t data[CHAIN_MAX]; /* behind the IPv6 header */
 	size_t len;
 	size_t chain; /* where its last header ends, as far as a first fragment needs it */
 	size_t begins[CHAIN_HEADERS]; /* of its headers */
@@ -114,7 +114,7 @@ static void in_fragments(const struct datagram *d, unsigned at, unsigned *ret_re
 		.named_by = at ? (ptrdiff_t)d->begins[at - 1] : -1,
 		.header = (uint8_t)d->header[at],
 	};
-	uint8_t f[MOST + 64], next;
+	uint8_t f[CHAIN_MAX + 64], next;
 	size_t from, n, len;
 
 	*ret_refused = 0;

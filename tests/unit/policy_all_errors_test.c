@@ -132,7 +132,7 @@ static void all_errors_of_a_file_are_told(void **state)
 static void of_a_file_of_another_version_only_the_version_is_told(void **state)
 {
 	(void)state;
-	for (unsigned bad = BWL_ERRORS_MOST - 1; bad <= BWL_ERRORS_MOST + 1; bad++)
+	for (unsigned bad = BWL_ERRORS_MAX - 1; bad <= BWL_ERRORS_MAX + 1; bad++)
 		for (unsigned kind = 0; kind < 2; kind++) {
 			char *s;
 			size_t len;
@@ -165,7 +165,7 @@ static void no_more_than_twenty_errors_are_told(void **state)
 		fclose(f);
 		assert_true(bwl_policy_parse_all("f", s, len, 0, 0, &p, &all) < 0);
 		/* each peer also lacks a path */
-		assert_int_equal(all.n, BWL_ERRORS_MOST);
+		assert_int_equal(all.n, BWL_ERRORS_MAX);
 		assert_true(all.more);
 		free(s);
 	}

@@ -280,7 +280,7 @@ static void changes_of_rate_and_burst_add_nothing_to_what_cpus_hold(void **state
  */
 static void a_packet_of_the_old_policy_charges_itself_and_no_more(void **state)
 {
-	const uint64_t hour = 3600000000000ULL, held = 4ULL << BWL_SHARE_MOST;
+	const uint64_t hour = 3600000000000ULL, held = 4ULL << BWL_SHARE_MAX;
 	struct bwl_rate old = { 0 }, r = { 0 };
 	__u64 word = 12345, was, next;
 	uint64_t now = hour;
@@ -290,7 +290,7 @@ static void a_packet_of_the_old_policy_charges_itself_and_no_more(void **state)
 	bwl_rate_follow_for(&old, NULL, &word, now, 4);
 	now += hour;
 	bwl_rate_encode_for(&r, 100000000, 100000, 4);
-	assert_true(old.share == BWL_SHARE_MOST && !r.share);
+	assert_true(old.share == BWL_SHARE_MAX && !r.share);
 	bwl_rate_follow_for(&r, &old, &word, now, 4);
 	assert_int_equal(bwl_rate_take(&old, &word, bwl_rate_drained(&old, now + 1000), 1500, 0,
 				       &was, &next),

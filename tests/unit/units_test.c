@@ -244,8 +244,8 @@ static void a_trial_lasts_one_second_to_four_hours(void **state)
 					 { "60", "60" },
 					 { 0 },
 				 });
-	assert_int_equal(bwl_trial_check("--confirm", BWL_TRIAL_MOST_NS, &e), 0);
-	assert_int_equal(bwl_trial_check("--confirm", BWL_TRIAL_MOST_NS + 1, &e), -ERANGE);
+	assert_int_equal(bwl_trial_check("--confirm", BWL_TRIAL_MAX_NS, &e), 0);
+	assert_int_equal(bwl_trial_check("--confirm", BWL_TRIAL_MAX_NS + 1, &e), -ERANGE);
 }
 
 static void what_waits_behind_a_trial_says_until_when(void **state)

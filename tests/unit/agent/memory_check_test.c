@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The memory of accepted documents is compared with what the ledger knows of it. Every way to lose
  * something is found.

@@ -172,10 +172,10 @@ static void a_changed_size_holds_for_who_has_the_log_open(void **state)
 	for (unsigned i = 0; i < 200; i++)
 		mix(l, i, NULL);
 	assert_true(has("junk %u", 1));
-	assert_true(bytes_of(dir) > BWL_AUDIT_SIZE_LEAST + BWL_AUDIT_SIZE_LEAST / 4);
+	assert_true(bytes_of(dir) > BWL_AUDIT_SIZE_MIN + BWL_AUDIT_SIZE_MIN / 4);
 	assert_int_equal(bwl_audit_put_size(dir, "64kb", &e), 0);
 	mix(l, 200, NULL);
-	assert_true(bytes_of(dir) < BWL_AUDIT_SIZE_LEAST + BWL_AUDIT_SIZE_LEAST / 4);
+	assert_true(bytes_of(dir) < BWL_AUDIT_SIZE_MIN + BWL_AUDIT_SIZE_MIN / 4);
 	assert_false(has("junk %u", 1));
 	assert_true(has("operator %u", 200));
 	assert_int_equal(check(dir, NULL, 0).n, 0);
@@ -183,7 +183,7 @@ static void a_changed_size_holds_for_who_has_the_log_open(void **state)
 	shell("printf 6 >%s/size", dir);
 	for (unsigned i = 201; i < 220; i++)
 		mix(l, i, NULL);
-	assert_true(bytes_of(dir) < BWL_AUDIT_SIZE_LEAST + BWL_AUDIT_SIZE_LEAST / 4);
+	assert_true(bytes_of(dir) < BWL_AUDIT_SIZE_MIN + BWL_AUDIT_SIZE_MIN / 4);
 	assert_int_equal(check(dir, NULL, 0).n, 0);
 	pruned = result.pruned;
 	assert_int_equal(bwl_audit_put_size(dir, "1mb", &e), 0);

@@ -137,15 +137,15 @@ static void one_that_is_full_hides_no_other(void **state)
 	v.root = rig_root();
 	told_trays = told_closing = 0;
 	view_read_begin(&v);
-	for (unsigned i = 0; i < VIEW_TRAYS_MOST + 2; i++) {
+	for (unsigned i = 0; i < VIEW_TRAYS_MAX + 2; i++) {
 		snprintf(name, sizeof(name), "t-%05u", i);
 		view_said(&v, name, "alive", &kv, &now);
 	}
 	assert_int_equal(told_trays, 1);
-	for (unsigned i = 0; i < VIEW_PARTS_MOST + 2; i++)
+	for (unsigned i = 0; i < VIEW_PARTS_MAX + 2; i++)
 		view_document(&v, "", &at, &kv, NOW);
 	assert_int_equal(told_closing, 1);
-	for (unsigned i = 0; i < VIEW_CLOSING_MOST + 2; i++)
+	for (unsigned i = 0; i < VIEW_CLOSING_MAX + 2; i++)
 		revoked(&v, "flood", i, i, 1U << ALICE);
 	assert_int_equal(told_closing, 2);
 	view_read_begin(&v);
@@ -166,9 +166,9 @@ static void what_a_thief_signs_again_makes_no_room(void **state)
 		says_it(&v, i, 1, 1U << BOB);
 		says_it(&v, i, 2, 1U << ALICE);
 	}
-	for (unsigned i = 0; i < VIEW_CLOSING_MOST + 30; i++)
+	for (unsigned i = 0; i < VIEW_CLOSING_MAX + 30; i++)
 		revoked(&v, "flood", i, 1000 + i, 1U << ALICE);
-	assert_int_equal(v.nclosing, VIEW_CLOSING_MOST);
+	assert_int_equal(v.nclosing, VIEW_CLOSING_MAX);
 	assert_int_equal(named_of(&v, "bobs", NULL), 20);
 	view_done(&v);
 	rig_no_keys(state);
@@ -210,13 +210,13 @@ static void what_is_too_much_to_keep_is_told_and_is_of_who_said_most(void **stat
 	v.root = rig_root();
 	no_room = 0;
 	revoked(&v, "bobs", 0, 0, 1U << BOB);
-	for (unsigned i = 0; i < VIEW_CLOSING_MOST - 1; i++)
+	for (unsigned i = 0; i < VIEW_CLOSING_MAX - 1; i++)
 		revoked(&v, "flood", i, 1000 + i, 1U << ALICE);
 	assert_int_equal(no_room, 0);
 	for (unsigned i = 0; i < 3; i++)
 		revoked(&v, "more", i, 2 + i, 1U << ALICE);
 	assert_int_equal(no_room, 1); /* once per read */
-	assert_int_equal(v.nclosing, VIEW_CLOSING_MOST);
+	assert_int_equal(v.nclosing, VIEW_CLOSING_MAX);
 	assert_int_equal(named_of(&v, "bobs", NULL), 1);
 	view_done(&v);
 	rig_no_keys(state);

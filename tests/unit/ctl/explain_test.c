@@ -553,7 +553,7 @@ static void a_tunnel_takes_less_by_what_esp_adds(void **state)
 	w->peer[1].meta.path = BWL_PATH_XFRM;
 	w->tunnel[w->q.peer].flags = BWL_TUN_SA;
 	w->ctl.tunnel = 42;
-	assert_int_equal(ask(w).len, MTU - BWL_ESP_MOST + 14);
+	assert_int_equal(ask(w).len, MTU - BWL_ESP_MAX + 14);
 	w->tunnel[w->q.peer].overhead = 54;
 	assert_int_equal(ask(w).len, MTU - 54 + 14);
 	assert_reason(w, BWL_R_PASS);

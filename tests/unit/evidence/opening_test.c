@@ -44,7 +44,7 @@ static void what_is_shown_holds(void **state)
 	json_t *doc;
 
 	(void)state;
-	assert_int_equal(v.slots, EV_SLOTS_LEAST);
+	assert_int_equal(v.slots, EV_SLOTS_MIN);
 	doc = document_of(&v, json_pack("[o]", ev_open_record(&v, slot, 2)));
 	assert_true(holds(doc));
 	assert_int_equal(watch.records, 1);
@@ -228,7 +228,7 @@ static void classes_are_those_of_the_records(void **state)
 {
 	struct ev_interval v = interval_of(file_of(1, 3, 5, false, false));
 	uint32_t slot = slot_of(&v, "p1");
-	struct bwl_hash hash[EV_SLOTS_LEAST];
+	struct bwl_hash hash[EV_SLOTS_MIN];
 	json_t *doc;
 
 	(void)state;

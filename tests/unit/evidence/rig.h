@@ -120,9 +120,9 @@ static inline bool holds(const json_t *doc)
 /* A commitment that somebody who controls the agent could make. */
 static inline void commit_again(struct ev_interval *v)
 {
-	struct bwl_hash hash[EV_SLOTS_LEAST];
+	struct bwl_hash hash[EV_SLOTS_MIN];
 
-	assert_int_equal(v->slots, EV_SLOTS_LEAST);
+	assert_int_equal(v->slots, EV_SLOTS_MIN);
 	for (uint32_t i = 0; i < v->slots; i++)
 		ev_peer_hash(&v->peer[i], &hash[i]);
 	ev_root(EV_NODE, hash, v->slots);

@@ -70,10 +70,10 @@ static void an_hour_has_one_root(void **state)
 	struct bwl_hash idle, first, again, more;
 
 	(void)state;
-	assert_int_equal(root(&idle, 1), EV_SLOTS_LEAST); /* also without traffic */
+	assert_int_equal(root(&idle, 1), EV_SLOTS_MIN); /* also without traffic */
 	put("a", HOUR * 3600LL + 5, "xyz");
 	put("b", HOUR * 3600LL + 7, "uvw");
-	assert_int_equal(root(&first, 1), EV_SLOTS_LEAST);
+	assert_int_equal(root(&first, 1), EV_SLOTS_MIN);
 	assert_false(bwl_hash_equal(&idle, &first));
 	root(&again, 1);
 	assert_true(bwl_hash_equal(&again, &first));

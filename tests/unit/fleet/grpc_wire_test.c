@@ -120,7 +120,7 @@ static void every_code_but_ok_is_an_error(void **state)
 {
 	(void)state;
 	assert_int_equal(bwl_grpc_errno(BWL_GRPC_OK), 0);
-	for (int code = 1; code <= BWL_GRPC_CODE_MOST + 1; code++)
+	for (int code = 1; code <= BWL_GRPC_CODE_MAX + 1; code++)
 		assert_true(bwl_grpc_errno(code) > 0);
 }
 

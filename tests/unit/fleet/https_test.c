@@ -19,7 +19,7 @@
 
 #define PLACES 8
 #define WAIT_MS 60000
-#define MOST 1024 /* connections of a test */
+#define CONNECTIONS_MAX 1024 /* connections of a test */
 
 enum { CA, SERVER, ONE, OTHER, CERTS };
 
@@ -38,7 +38,7 @@ struct client {
 	gnutls_session_t session;
 };
 
-static int fds[MOST];
+static int fds[CONNECTIONS_MAX];
 static unsigned nfds;
 
 static void certify(unsigned i, const char *name)
@@ -177,13 +177,13 @@ static int serve(int family, unsigned asks)
 static int serve4(void **state)
 {
 	(void)state;
-	return serve(AF_INET, MOST);
+	return serve(AF_INET, CONNECTIONS_MAX);
 }
 
 static int serve6(void **state)
 {
 	(void)state;
-	return serve(AF_INET6, MOST);
+	return serve(AF_INET6, CONNECTIONS_MAX);
 }
 
 static int serve_one(void **state)
@@ -207,7 +207,7 @@ static int dial(unsigned host)
 	struct sockaddr_storage at;
 	socklen_t len = address(&at, host, 0);
 
-	assert_true(fd >= 0 && nfds < MOST);
+	assert_true(fd >= 0 && nfds < CONNECTIONS_MAX);
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
 	len = address(&at, 0, lab.port);
 	assert_int_equal(connect(fd, (struct sockaddr *)&at, len), 0);

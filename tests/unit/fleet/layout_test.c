@@ -7,7 +7,7 @@
 
 static void a_key_says_what_it_was_made_of(void **state)
 {
-	char key[BWL_ETCD_KEY_MOST], range[BWL_ETCD_KEY_MOST];
+	char key[BWL_ETCD_KEY_MAX], range[BWL_ETCD_KEY_MAX];
 	struct bwl_doc_at at;
 
 	(void)state;
@@ -55,7 +55,7 @@ static void what_is_no_document_of_ours_is_none(void **state)
 
 static void the_range_of_a_tray_has_nothing_of_another_one(void **state)
 {
-	char one[BWL_ETCD_KEY_MOST], end[BWL_ETCD_KEY_MOST], ten[BWL_ETCD_KEY_MOST];
+	char one[BWL_ETCD_KEY_MAX], end[BWL_ETCD_KEY_MAX], ten[BWL_ETCD_KEY_MAX];
 
 	(void)state;
 	bwl_doc_range(one, "/b", "tray1");

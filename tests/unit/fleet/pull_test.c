@@ -11,7 +11,7 @@
 /* Each answer takes a tenth of a second; trays whose name ends in 7 never answer. */
 static struct {
 	struct one {
-		char tray[BWL_DOC_NAME_MOST], path[64];
+		char tray[BWL_DOC_NAME_MAX], path[64];
 		uint64_t end_ns;
 	} way[2 * PULL_AT_ONCE];
 	unsigned n, most, asked[TRAYS], exfil[TRAYS];

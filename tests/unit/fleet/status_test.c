@@ -92,13 +92,13 @@ static void a_status_that_is_none_is_refused_with_why(void **state)
 
 static void more_than_there_may_be_is_refused(void **state)
 {
-	char many[STATUS_BYTES_MOST + 2] = "{\"tray\": \"t\", \"taken\": {";
+	char many[STATUS_BYTES_MAX + 2] = "{\"tray\": \"t\", \"taken\": {";
 	struct status_taken taken;
 	struct tray_status s;
 	size_t n = strlen(many);
 
 	(void)state;
-	for (unsigned i = 0; i <= STATUS_TAKEN_MOST; i++)
+	for (unsigned i = 0; i <= STATUS_TAKEN_MAX; i++)
 		n += (size_t)snprintf(many + n, sizeof(many) - n,
 				      "%s\"grant/g%u\": {\"version\": 1, \"sha256\": \"%064u\"}",
 				      i ? ", " : "", i, i);
@@ -107,8 +107,8 @@ static void more_than_there_may_be_is_refused(void **state)
 	assert_int_equal(taken.n, 0);
 	memset(many, ' ', sizeof(many));
 	memcpy(many, "{\"tray\": \"t\"}", 13);
-	assert_int_equal(status_parse("t", many, STATUS_BYTES_MOST, &s, NULL, NULL), 0);
-	assert_int_equal(status_parse("t", many, STATUS_BYTES_MOST + 1, &s, NULL, NULL), -EBADMSG);
+	assert_int_equal(status_parse("t", many, STATUS_BYTES_MAX, &s, NULL, NULL), 0);
+	assert_int_equal(status_parse("t", many, STATUS_BYTES_MAX + 1, &s, NULL, NULL), -EBADMSG);
 }
 
 int main(void)

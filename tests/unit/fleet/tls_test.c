@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Messages about certificates and revocation lists that were read, and the end of a list. */
 #include <string.h>
 #include "fleet/http/tls.h"

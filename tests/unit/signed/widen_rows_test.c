@@ -18,15 +18,15 @@ static const struct row {
 #undef X
 };
 
-#define MOST 256
+#define ROWS_MAX 256
 struct items {
-	void *item[MOST];
+	void *item[ROWS_MAX];
 	size_t n;
 };
 
 static void add(struct items *x, void *item)
 {
-	assert_true(x->n < MOST);
+	assert_true(x->n < ROWS_MAX);
 	x->item[x->n++] = item;
 }
 

@@ -55,7 +55,7 @@ static void what_closes_waits_for_no_policy_that_is_being_put_in_force(void **st
 static void has_big(const char *kind_and_name, int64_t mod)
 {
 	has(kind_and_name, mod);
-	snprintf(t.key[t.n - 1], BWL_ETCD_KEY_MOST, RANGE "big/%s", kind_and_name);
+	snprintf(t.key[t.n - 1], BWL_ETCD_KEY_MAX, RANGE "big/%s", kind_and_name);
 	t.kv[t.n - 1].key = bwl_pb_in(t.key[t.n - 1], strlen(t.key[t.n - 1]));
 }
 
@@ -192,7 +192,7 @@ static void a_store_with_too_much_in_it_is_bounded_and_told(void **state)
 	struct sync s = begin();
 
 	(void)state;
-	for (unsigned i = 0; i < MOST - 1; i++) {
+	for (unsigned i = 0; i < ENTRIES_MAX - 1; i++) {
 		char name[40];
 
 		snprintf(name, sizeof(name), "grant/%u", i);
@@ -200,7 +200,7 @@ static void a_store_with_too_much_in_it_is_bounded_and_told(void **state)
 	}
 	has("root/1", 1);
 	steps(&s, 2);
-	assert_int_equal(s.docs.n, DOCS_MOST);
+	assert_int_equal(s.docs.n, DOCS_MAX);
 	assert_int_equal(t.said[SYNC_TROUBLE], 1);
 	assert_string_equal(t.given[0], "root/1"); /* it came last, when there was no room left */
 	sync_done(&s);
@@ -208,22 +208,22 @@ static void a_store_with_too_much_in_it_is_bounded_and_told(void **state)
 
 static void bytes_of_the_watch_are_bounded(void **state)
 {
-	static char value[BWL_DOC_INLINE_MOST];
+	static char value[BWL_DOC_INLINE_MAX];
 	struct sync_docs d = { 0 };
 
 	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
-		char key[BWL_ETCD_KEY_MOST];
+		char key[BWL_ETCD_KEY_MAX];
 		int n = snprintf(key, sizeof(key), RANGE "doc/grant/%u", i);
 		struct bwl_etcd_kv kv = { .key = bwl_pb_in(key, (size_t)n),
 					  .value = bwl_pb_in(value, sizeof(value)),
 					  .mod = i + 1 };
 
 		sync_docs_put(&d, RANGE, &kv, DOCS_WATCH);
-		assert_true(d.bytes <= DOCS_BYTES_MOST);
+		assert_true(d.bytes <= DOCS_BYTES_MAX);
 	}
 	assert_int_equal(d.n, 200);
-	assert_int_equal(d.bytes, DOCS_BYTES_MOST);
+	assert_int_equal(d.bytes, DOCS_BYTES_MAX);
 	sync_docs_read_begin(&d);
 	sync_docs_read_end(&d);
 	assert_true(d.n == 0 && d.bytes == 0);

@@ -11,7 +11,7 @@
 #include "../test.h"
 
 #define RANGE "/b/all/"
-#define MOST 3000
+#define ENTRIES_MAX 3000
 
 static struct {
 	uint64_t now_ns;
@@ -19,15 +19,15 @@ static struct {
 	unsigned opens, reads, watches, alives, statuses, fetches, closes;
 	char server[100];
 	int open_fails, read_fails, alive_fails, status_fails, hear_says, fetch_fails;
-	struct bwl_etcd_kv kv[MOST]; /* what is in the store */
-	char key[MOST][BWL_ETCD_KEY_MOST];
+	struct bwl_etcd_kv kv[ENTRIES_MAX]; /* what is in the store */
+	char key[ENTRIES_MAX][BWL_ETCD_KEY_MAX];
 	unsigned n;
 	struct bwl_etcd_kv news; /* what the watch delivers */
 	bool has_news;
 	/* bwlimitd */
 	long pid;
 	enum given answer;
-	char given[MOST][100];
+	char given[ENTRIES_MAX][100];
 	unsigned ngiven;
 	bool has_status, status_waits;
 	/* messages, by kind */
@@ -202,7 +202,7 @@ static inline struct sync begin(void)
 
 static inline void has(const char *kind_and_name, int64_t mod)
 {
-	snprintf(t.key[t.n], BWL_ETCD_KEY_MOST, RANGE "doc/%s", kind_and_name);
+	snprintf(t.key[t.n], BWL_ETCD_KEY_MAX, RANGE "doc/%s", kind_and_name);
 	t.kv[t.n] = (struct bwl_etcd_kv){ .key = bwl_pb_in(t.key[t.n], strlen(t.key[t.n])),
 					  .mod = mod };
 	t.n++;

@@ -108,24 +108,24 @@ static void time_ends_for_who_does_not_come_further(void **state)
 
 static void who_has_shown_no_certificate_displaces_only_others_of_these(void **state)
 {
-	struct guest *known[GUESTS_MOST];
+	struct guest *known[GUESTS_MAX];
 	struct guest *other;
 
 	(void)state;
 	g.strangers = true;
-	for (unsigned i = 0; i < GUESTS_MOST; i++) { /* idle, and long since */
+	for (unsigned i = 0; i < GUESTS_MAX; i++) { /* idle, and long since */
 		known[i] = come(1000 + i, 1 + i);
 		known[i]->place.of = BWL_PLACE_KNOWN;
 	}
 	other = come(3, 1000);
-	for (unsigned i = 0; i < 10 * GUESTS_MOST; i++) {
+	for (unsigned i = 0; i < 10 * GUESTS_MAX; i++) {
 		assert_non_null(come(10 + i % 2, 2000 + i));
 		close_what_goes();
 	}
-	for (unsigned i = 0; i < GUESTS_MOST; i++)
+	for (unsigned i = 0; i < GUESTS_MAX; i++)
 		assert_int_equal(known[i]->does, GUEST_ASKS);
 	assert_int_equal(other->does, GUEST_ASKS); /* of an address that has but one */
-	assert_int_equal(count(NULL), GUESTS_MOST + BWL_PLACES_STRANGERS);
+	assert_int_equal(count(NULL), GUESTS_MAX + BWL_PLACES_STRANGERS);
 }
 
 /* Four addresses have all places, and requests at all of them: none looks idle. */
@@ -134,7 +134,7 @@ static void who_is_answered_all_the_time_keeps_nobody_out(void **state)
 	struct guest *x;
 
 	(void)state;
-	for (unsigned i = 0; i < GUESTS_MOST; i++)
+	for (unsigned i = 0; i < GUESTS_MAX; i++)
 		guests_does(come(1 + i % 4, 1 + i), GUEST_IS_ANSWERED, 30, 1 + i);
 	for (unsigned i = 0; i < 20; i++) { /* each of another address */
 		x = come(100 + i, 1000);
@@ -146,7 +146,7 @@ static void who_is_answered_all_the_time_keeps_nobody_out(void **state)
 		if (g.guest[i].does && g.guest[i].place.since_ns == 1000)
 			assert_int_equal(g.guest[i].does, GUEST_IS_ANSWERED);
 	assert_int_equal(count(x), 1);
-	assert_int_equal(count(NULL), GUESTS_MOST);
+	assert_int_equal(count(NULL), GUESTS_MAX);
 }
 
 int main(void)

@@ -47,6 +47,9 @@ int bwl_err_hint(struct bwl_err *e, const char *fmt, ...) __attribute__((format(
 void *bwl_must(void *p) __attribute__((returns_nonnull));
 /* "file:line:col: text\n  hint" on stderr, or {"error": …} on stdout when json. */
 void bwl_err_print(const struct bwl_err *e, const char *program, bool json);
+/* The same of an error in a command line, which ends with this: 2. Without a hint it names --help.
+ */
+int bwl_wrong_use(struct bwl_err *e, const char *program, bool json);
 
 /* Diagnostics on stderr as "program: text"; operators' actions also go to syslog(3). */
 void bwl_log_program(const char *name);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define BWL_FDS_MOST 8 /* of ours; the kernel takes 253 (SCM_MAX_FD, include/net/scm.h) */
+#define BWL_FDS_MAX 8 /* of ours; the kernel takes 253 (SCM_MAX_FD, include/net/scm.h) */
 
 /*
  * One sendmsg() of buf, with the n descriptors in fd, which stay the caller's; n of 0: none.

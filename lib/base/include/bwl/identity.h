@@ -19,7 +19,7 @@ enum bwl_identity_type {
 	BWL_IDENTITY_DN,      /* "C=CH, CN=tray-3" */
 };
 
-#define BWL_IDENTITY_MOST 200 /* characters; an identity shares one datagram with a certificate */
+#define BWL_IDENTITY_MAX 200 /* characters; an identity shares one datagram with a certificate */
 #define BWL_IDENTITY_SIZE 256
 
 struct bwl_identity {

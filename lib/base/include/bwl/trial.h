@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <bwl/err.h>
 
-#define BWL_TRIAL_LEAST_NS 1000000000ULL
-#define BWL_TRIAL_MOST_NS (4 * 3600 * 1000000000ULL)
+#define BWL_TRIAL_MIN_NS 1000000000ULL
+#define BWL_TRIAL_MAX_NS (4 * 3600 * 1000000000ULL)
 
 /* The argument of --confirm, as bwl_parse_time(). */
 int bwl_parse_trial(const char *s, uint64_t *ret_ns, struct bwl_err *e);

@@ -127,8 +127,8 @@ enum bwl_action {
 const char *bwl_tamper_name(unsigned input);
 const char *bwl_action_name(unsigned action);
 
-#define BWL_LEASE_LEAST_NS 1000000000ULL
-#define BWL_LEASE_MOST_NS (366 * 86400 * 1000000000ULL)
+#define BWL_LEASE_MIN_NS 1000000000ULL
+#define BWL_LEASE_MAX_NS (366 * 86400 * 1000000000ULL)
 
 struct bwl_policy {
 	char node[BWL_NAME_LEN];
@@ -169,7 +169,7 @@ int bwl_policy_load(const char *path, uint64_t now_boot_ns, int64_t now_wall_s,
  * The two halves of bwl_policy_load(): the caller frees the bytes; errors and warnings begin with
  * name.
  */
-#define BWL_POLICY_BYTES_MOST (512UL << 20)
+#define BWL_POLICY_BYTES_MAX (512UL << 20)
 int bwl_policy_bytes(const char *path, char **ret, size_t *ret_len, struct bwl_err *e);
 const char *bwl_policy_file_name(const char *path);
 int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
@@ -178,9 +178,9 @@ int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t no
  * The same, but collects all errors of the file instead of the first: if *all has any, *ret is not
  * set. An error that only follows from another one is left out.
  */
-#define BWL_ERRORS_MOST 20
+#define BWL_ERRORS_MAX 20
 struct bwl_errors {
-	struct bwl_err list[BWL_ERRORS_MOST]; /* by line */
+	struct bwl_err list[BWL_ERRORS_MAX]; /* by line */
 	size_t n;
 	bool more; /* there are more than these */
 };
@@ -220,7 +220,7 @@ struct bwl_lim bwl_default_accept(const struct bwl_lim *grant);
  * reserve is 7/16 of it at least, of which CPUs may hold 2/16 without having spent it, and 1/16 is
  * for what several CPUs find to be within a portion at once.
  */
-#define BWL_WEIGHT_MOST 1000
+#define BWL_WEIGHT_MAX 1000
 struct bwl_lim bwl_portion(const struct bwl_lim *zone, uint32_t weight, uint64_t weights);
 uint64_t bwl_weights(const struct bwl_policy *p, const struct bwl_pol_zone *z);
 
