@@ -121,8 +121,8 @@ int accept_keep(struct accept *a, const struct desired *d, struct bwl_err *e)
 	r = bwl_accepted_keep(a->dir, a->source->name, d->bytes, d->len, e);
 	a->seen = false;
 	if (r && !bwl_accepted_drop(a->dir)) /* the previous copy may be wider */
-		return bwl_hint(e, "it is in force; after a reboot the policy of the source file "
-				   "applies");
+		return bwl_hint(
+			e, "it is in force; after a reboot the policy of the source file applies");
 	if (r)
 		return bwl_hint(
 			e,

@@ -109,9 +109,7 @@ static void trouble(struct checkpoint *v, const struct bwl_err *e)
 
 	if (!strcmp(v->told, e->text) || (v->told_ns && now_ns - v->told_ns < TELL_NS))
 		return;
-	agent_log_line(LOG_WARNING, "audit",
-		       "the audit log is not reported to the fleet: "
-		       "%s",
+	agent_log_line(LOG_WARNING, "audit", "the audit log is not reported to the fleet: %s",
 		       e->text);
 	snprintf(v->told, sizeof(v->told), "%.199s", e->text);
 	v->told_ns = now_ns;
@@ -168,9 +166,9 @@ static void prove(struct checkpoint *v, struct proof *x, const struct bwl_note_k
 	x->from = from;
 	x->to = v->newest;
 	if (from > v->newest.c.size)
-		r = bwl_fail(&e, ERANGE,
-			     "the store asks for a checkpoint past the end of the log: the log was "
-			     "cut, or the store is wrong");
+		r = bwl_fail(
+			&e, ERANGE,
+			"the store asks for a checkpoint past the end of the log: the log was cut, or the store is wrong");
 	else
 		r = base ? bwl_audit_prove_from(v->dir, base, x->to.c.size, &x->p, &e)
 			 : bwl_audit_prove(v->dir, k, from, x->to.c.size, &x->p, &e);

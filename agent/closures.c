@@ -67,9 +67,7 @@ static void tell(struct closures *v, const struct bwl_err *e)
 	snprintf(v->told, sizeof(v->told), "%s", e->text);
 	v->told_ns = now;
 	agent_log(LOG_ALERT, "journal",
-		  "%s; what is closed in the maps stays closed only until a "
-		  "reboot",
-		  e->text);
+		  "%s; what is closed in the maps stays closed only until a reboot", e->text);
 }
 
 /*

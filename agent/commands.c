@@ -225,10 +225,9 @@ static void command(void *arg, enum line_right right, int fd, int document, cons
 	if (!wrong && doc >= 0 && reads && size_of(doc) > READS_MAX)
 		wrong = "the data of a reader's command must be at most 16 MiB";
 	if (!wrong && !r) {
-		line_say(conn, json_pack("{s:s, s:b}", "error",
-					 "too many commands at the same time; "
-					 "try again",
-					 "busy", 1));
+		line_say(conn,
+			 json_pack("{s:s, s:b}", "error",
+				   "too many commands at the same time; try again", "busy", 1));
 		return;
 	}
 	if (wrong) {
@@ -267,8 +266,7 @@ static void look(struct running *r, uint64_t now_ns)
 
 	if (!r->killed && is_to_end(r, now_ns)) {
 		dprintf(r->err,
-			"bwlimitd: command ended: it used too many resources or printed too much; "
-			"it may have taken effect: check before you repeat it\n");
+			"bwlimitd: command ended: it used too many resources or printed too much; it may have taken effect: check before you repeat it\n");
 		r->killed = !kill(r->pid, SIGKILL);
 	}
 	p = waitpid(r->pid, &status, WNOHANG);

@@ -251,9 +251,9 @@ static void *run(void *arg)
 void agent_deferred_start(void)
 {
 	if (!queue_start(&q, run))
-		agent_log(LOG_ERR, "tamper",
-			  "cannot start a thread: alarms wait for the log, and charon is not told "
-			  "of them");
+		agent_log(
+			LOG_ERR, "tamper",
+			"cannot start a thread: alarms wait for the log, and charon is not told of them");
 }
 
 void agent_deferred_stop(void)

@@ -58,8 +58,7 @@ static void open_ring(struct events *v)
 		if (!v->said_busy)
 			agent_later(
 				LOG_INFO, "events",
-				"another program (bwlimit-ctl watch) is reading the events; they "
-				"are logged once it ends");
+				"another program (bwlimit-ctl watch) is reading the events; they are logged once it ends");
 		v->said_busy = true;
 		return;
 	}

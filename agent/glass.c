@@ -20,8 +20,7 @@ void agent_glass_tick(struct agent *a, void *part)
 		told_ns = now;
 		agent_log(
 			LOG_ALERT, "break-glass",
-			"break-glass: an emergency policy is in force for another %s (bwlimit-ctl "
-			"policy rollback ends it)",
+			"break-glass: an emergency policy is in force for another %s (bwlimit-ctl policy rollback ends it)",
 			bwl_human_time((double)(is - now) / 1e9, left));
 	} else if (!is && until_ns) {
 		agent_log(LOG_NOTICE, "break-glass", "the emergency policy has ended");

@@ -206,10 +206,11 @@ static int open_history(struct history *v, struct hist_clocks now, struct bwl_er
 	if (!v->db) {
 		r = hist_db_open(v->state_dir, v->max_bytes, &v->db, &aside, e);
 		if (!r && aside)
-			agent_log(LOG_WARNING, "history",
-				  "the history cannot be read (%s); it is set aside as "
-				  "%s/" HIST_FILE ".bad and a new one is started",
-				  e->text, v->state_dir);
+			agent_log(
+				LOG_WARNING, "history",
+				"the history cannot be read (%s); it is set aside as %s/" HIST_FILE
+				".bad and a new one is started",
+				e->text, v->state_dir);
 	}
 	if (!r && !v->rec)
 		r = hist_recorder_new(v->db, v->era, v->made_ns, now, &v->rec, e);
@@ -342,7 +343,7 @@ void agent_history_stop(struct agent *a, void *part)
 	if (agent_thread_stop_within(&v->thread, STOP_S, give_up, end))
 		end(v);
 	else
-		agent_log(LOG_WARNING, "history",
-			  "the disk does not answer: the last seconds are missing from the "
-			  "history");
+		agent_log(
+			LOG_WARNING, "history",
+			"the disk does not answer: the last seconds are missing from the history");
 }

@@ -114,9 +114,9 @@ static void *run(void *arg)
 void agent_record_start(void)
 {
 	if (!queue_start(&q, run))
-		agent_log_line(LOG_ERR, "audit",
-			       "cannot start a thread: none of bwlimitd's lines are in the audit "
-			       "log");
+		agent_log_line(
+			LOG_ERR, "audit",
+			"cannot start a thread: none of bwlimitd's lines are in the audit log");
 }
 
 void agent_record_stop(void)

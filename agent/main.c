@@ -78,20 +78,19 @@ static void close_removed(struct daemon *d)
 	if (!d->told_removed)
 		agent_log(
 			LOG_ALERT, "gate",
-			"the pins in %s were removed while bwlimitd did not run, and nobody has "
-			"detached; the host ports are down%s; bwlimit-load attach makes new maps, "
-			"volumes start spent",
+			"the pins in %s were removed while bwlimitd did not run, and nobody has detached; the host ports are down%s; bwlimit-load attach makes new maps, volumes start spent",
 			bwl_pin_dir(d->a.pin_dir), failed ? " (not all could be set down)" : "");
 	d->told_removed = true;
 }
 
 static void say_swapped(struct daemon *d)
 {
-	agent_tamper(d->a.pins,
-		     &(struct agent_sign){ .input = BWL_TAMPER_program,
-					   .what = "the maps were replaced by others, and nobody "
-						   "has detached them" },
-		     false);
+	agent_tamper(
+		d->a.pins,
+		&(struct agent_sign){
+			.input = BWL_TAMPER_program,
+			.what = "the maps were replaced by others, and nobody has detached them" },
+		false);
 	d->swapped = false;
 }
 
@@ -212,9 +211,9 @@ static int run_daemon(struct daemon *d)
 	if (r < 0)
 		agent_log(LOG_CRIT, "stop", "the loop failed: %s", strerror(-r));
 	else
-		agent_log(LOG_NOTICE, "stop",
-			  "stopped; the data plane goes on; grants hold until the heartbeat's "
-			  "deadline");
+		agent_log(
+			LOG_NOTICE, "stop",
+			"stopped; the data plane goes on; grants hold until the heartbeat's deadline");
 	agent_record_stop();
 	return r;
 }

@@ -18,24 +18,22 @@
 static const char usage_text[] =
 	"usage: bwlimitd [OPTIONS]\n"
 	"\n"
-	"Keeps the desired policy in force, renews the heartbeat, logs what the data plane "
-	"reports,\nand tells it the kernel's SAs. Enforcement does not need it: while it is gone "
-	"nothing\nchanges until the heartbeat's deadline; then every grant falls to its floor.\n"
+	"Keeps the desired policy in force, renews the heartbeat, logs what the data plane reports,\n"
+	"and tells it the kernel's SAs. Enforcement does not need it: while it is gone nothing\n"
+	"changes until the heartbeat's deadline; then every grant falls to its floor.\n"
 	"\n"
 	"options:\n"
 	"  --policy FILE     the desired policy (BWLIMIT_POLICY, or /etc/bwlimit/policy.yaml)\n"
 	"  --state-dir DIR   what must survive a restart (BWLIMIT_STATE_DIR, or /var/lib/bwlimit)\n"
 	"  --pin-dir DIR     the pinned maps (BWLIMIT_PIN_DIR, or " BWL_PIN_DIR ")\n"
-	"  --tpm WORD        bind the ledger to a TPM's counter, so that an old copy of it is "
-	"detected:\n                    auto (if one answers), required or none (auto)\n"
+	"  --tpm WORD        bind the ledger to a TPM's counter, so that an old copy of it is detected:\n"
+	"                    auto (if one answers), required or none (auto)\n"
 	"  --tpm-every TIME  raise that counter at most this often, except in bursts (1h)\n"
 	"  --history-size SIZE  disk space for the history (512mb); 0b: none is kept\n"
-	"  --flows-size SIZE  disk space for flow records, while they are recorded (512mb);\n      "
-	"              0b: none is written\n"
-	"  --flows-every TIME  length of an interval of flow records, and their delay: 1s to 1h "
-	"(10s)\n"
-	"  --totals TIME     record what every port passed and dropped this often: 1s or more "
-	"(1h), or none\n"
+	"  --flows-size SIZE  disk space for flow records, while they are recorded (512mb);\n"
+	"                    0b: none is written\n"
+	"  --flows-every TIME  length of an interval of flow records, and their delay: 1s to 1h (10s)\n"
+	"  --totals TIME     record what every port passed and dropped this often: 1s or more (1h), or none\n"
 	"  --once            reconcile, renew the heartbeat and exit; exit code 1 if it could not\n"
 	"  --json            one JSON object per line on standard output instead of log lines\n"
 	"  --help, --version\n"
@@ -43,8 +41,8 @@ static const char usage_text[] =
 	"BWLIMIT_TPM_TCTI: where the TPM is, in the form of tpm2-tss (" TPM_TCTI ")\n"
 	"\n"
 	"examples:\n"
-	"  bwlimitd --once                    put the file in force if it changed, then exit\n  "
-	"journalctl -u bwlimitd -p notice   what it logged\n";
+	"  bwlimitd --once                    put the file in force if it changed, then exit\n"
+	"  journalctl -u bwlimitd -p notice   what it logged\n";
 
 static bool take_tpm(struct agent *a, const char *word)
 {
@@ -185,8 +183,7 @@ int agent_options(int argc, char **argv, struct agent *a)
 		case 'V':
 			printf("bwlimitd %s\nTPM: %s\n", BWL_VERSION,
 			       tpm_is_built() ? "through tpm2-tss"
-					      : "none, built without "
-						"tpm2-tss");
+					      : "none, built without tpm2-tss");
 			return 0;
 		default:
 			fputs("Try bwlimitd --help\n", stderr);

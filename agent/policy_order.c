@@ -165,8 +165,7 @@ static void run(void *arg)
 	bwl_warn_to(NULL, NULL);
 	if (r == -ECANCELED) {
 		agent_log(LOG_NOTICE, "policy",
-			  "%s: not applied: the command that ordered it "
-			  "(%s) has ended",
+			  "%s: not applied: the command that ordered it (%s) has ended",
 			  w->ask.name, by);
 	} else if (r) {
 		agent_log(LOG_WARNING, "policy", "%s: ordered by %s, not applied: %s", w->ask.name,

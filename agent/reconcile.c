@@ -169,8 +169,7 @@ static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char 
 	if (rep.exhausted)
 		agent_log(
 			LOG_WARNING, "policy",
-			"volumes that start spent, because their past use is unknown: %u; bwlimit-ctl grant "
-			"NAME volume +V once gives each V more",
+			"volumes that start spent, because their past use is unknown: %u; bwlimit-ctl grant NAME volume +V once gives each V more",
 			rep.exhausted);
 	return 0;
 }
@@ -228,8 +227,7 @@ static int settle(struct reconcile *r, const struct desired *d, struct bwl_err *
 	if (remembered) {
 		if (!same)
 			tell(r, LOG_INFO, "policy",
-			     "the policy in force was edited after the file was applied: it stays "
-			     "(bwlimit-ctl policy diff)");
+			     "the policy in force was edited after the file was applied: it stays (bwlimit-ctl policy diff)");
 		if (same || accept_has(&r->accept))
 			keep(r, d);
 		return 0;
@@ -240,8 +238,7 @@ static int settle(struct reconcile *r, const struct desired *d, struct bwl_err *
 		keep(r, d);
 	else /* nobody has put the desired one in force, so it is not accepted */
 		tell(r, LOG_WARNING, "policy",
-		     "the policy in force is not the desired one and was applied before bwlimitd "
-		     "started: it stays (bwlimit-ctl policy diff, policy apply)");
+		     "the policy in force is not the desired one and was applied before bwlimitd started: it stays (bwlimit-ctl policy diff, policy apply)");
 	remember(r, d->id);
 	return 0;
 }
@@ -265,12 +262,12 @@ static void note_numbers(struct reconcile *r)
 
 static void tell_changed(const struct reconcile *r)
 {
-	agent_tamper(r->a->pins,
-		     &(struct agent_sign){
-			     .input = BWL_TAMPER_program,
-			     .what = "the policy's maps were changed by something other than "
-				     "bwlimit's tools" },
-		     false);
+	agent_tamper(
+		r->a->pins,
+		&(struct agent_sign){
+			.input = BWL_TAMPER_program,
+			.what = "the policy's maps were changed by something other than bwlimit's tools" },
+		false);
 	agent_log(LOG_ALERT, "maps-changed",
 		  "the policy's maps were changed by something other than bwlimit's tools");
 }
@@ -533,8 +530,7 @@ static void look_soon(struct reconcile *r)
 			r->busy_ns = now;
 		else if (r->busy_ns + PATIENCE_NS <= now)
 			tell(r, LOG_WARNING, "policy",
-			     "another bwlimit tool has been changing the policy for 10 s: nothing "
-			     "else comes into force before it ends");
+			     "another bwlimit tool has been changing the policy for 10 s: nothing else comes into force before it ends");
 		return;
 	}
 	r->busy_ns = 0;

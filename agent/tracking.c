@@ -39,10 +39,8 @@ static void on_change(const struct bwl_pins *p, uint32_t id, const struct bwl_tr
 	(void)arg;
 	snprintf(name, sizeof(name), "%.*s", BWL_NAME_LEN - 1, p->name[id].name);
 	if (v->flags & BWL_TUN_SA)
-		agent_log(LOG_INFO, "sa-open",
-			  "%s: open, sends by SA "
-			  "%08x",
-			  name, ntohl(v->spi_out));
+		agent_log(LOG_INFO, "sa-open", "%s: open, sends by SA %08x", name,
+			  ntohl(v->spi_out));
 	else
 		agent_log(LOG_NOTICE, "sa-closed", "%s: closed, %s", name,
 			  bwl_track_why_text(v->why));

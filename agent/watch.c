@@ -138,10 +138,10 @@ static void close_maps(struct watch *w, const struct bwl_err *e)
 	w->closed = true;
 	agent_tamper(w->pins, &(struct agent_sign){ .input = BWL_TAMPER_program, .what = e->text },
 		     false);
-	agent_later(LOG_ALERT, "gate",
-		    "%s; everything is stopped, and the host ports are down%s; once the cause is "
-		    "removed: bwlimit-load attach, then bwlimit-ctl stop --off",
-		    e->text, failed ? " (not all could be set down)" : "");
+	agent_later(
+		LOG_ALERT, "gate",
+		"%s; everything is stopped, and the host ports are down%s; once the cause is removed: bwlimit-load attach, then bwlimit-ctl stop --off",
+		e->text, failed ? " (not all could be set down)" : "");
 }
 
 static bool is_upgrading(const struct watch *w)
@@ -189,10 +189,10 @@ static void look_at_upgrade(struct watch *w)
 		agent_tamper(w->pins,
 			     &(struct agent_sign){ .input = BWL_TAMPER_program, .what = e.text },
 			     false);
-		agent_later(LOG_ALERT, "gate",
-			    "%s, after an upgrade that was not finished; the host ports are down; "
-			    "once the cause is removed: bwlimit-load upgrade, then bwlimit-load up",
-			    e.text);
+		agent_later(
+			LOG_ALERT, "gate",
+			"%s, after an upgrade that was not finished; the host ports are down; once the cause is removed: bwlimit-load upgrade, then bwlimit-load up",
+			e.text);
 	}
 	flock(w->lock, LOCK_UN);
 }
@@ -210,10 +210,11 @@ static void look(struct watch *w)
 		if (end != BWL_PINS_THERE || upgrading || is_upgrading(w))
 			return;
 		if (w->closed)
-			agent_later(LOG_NOTICE, "gate", "the ports are protected again%s",
-				    is_stopped(w) ? "; the stop switch stays on until bwlimit-ctl "
-						    "stop --off"
-						  : "");
+			agent_later(
+				LOG_NOTICE, "gate", "the ports are protected again%s",
+				is_stopped(w)
+					? "; the stop switch stays on until bwlimit-ctl stop --off"
+					: "");
 		w->closed = w->told = false;
 		w->since_ns = 0;
 		return;

@@ -35,8 +35,8 @@ static int reach(const char *path, const json_t *what, struct bwl_err *e)
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) ||
 	    bwl_bytes_write(fd, line, n)) {
 		bwl_fail(e, ENOTCONN, "bwlimitd does not answer at '%s': %m", path);
-		return bwl_hint(e, "systemctl status bwlimitd; this user must be in group "
-				   "bwlimit-sync");
+		return bwl_hint(
+			e, "systemctl status bwlimitd; this user must be in group bwlimit-sync");
 	}
 	return bwl_take_fd(&fd);
 }

@@ -14,12 +14,12 @@
 
 struct asking_document {
 	const char *name;
-	const char *words[ASKING_WORDS];   /* NULL ends them */
-	const char *names[ASKING_WORDS];   /* query keys whose values become separate words,
-					    * after those */
-	const char *options[ASKING_WORDS]; /* query keys that become options of that name, with
-					    * "--" before it */
-	bool text;                         /* the output is not JSON */
+	const char *words[ASKING_WORDS]; /* NULL ends them */
+	/* query keys whose values become separate words, after those */
+	const char *names[ASKING_WORDS];
+	/* query keys that become options of that name, with "--" before it */
+	const char *options[ASKING_WORDS];
+	bool text; /* the output is not JSON */
 };
 /* NULL: there is no such document. The table ends with a name NULL. */
 const struct asking_document *asking_find(const struct asking_document *table, const char *name);

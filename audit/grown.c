@@ -157,8 +157,7 @@ static int ended(int r, const char *dir, const struct bwl_prover *p, struct bwl_
 	if (r == ONE_HASH)
 		return bwl_fail(
 			e, ENOENT,
-			"the records around %llu were pruned to one hash in %s: no proof can "
-			"start there",
+			"the records around %llu were pruned to one hash in %s: no proof can start there",
 			(unsigned long long)p->m, dir);
 	if (r == NO_BEGIN)
 		return bwl_fail(e, ENOENT,
@@ -174,10 +173,10 @@ static int ended(int r, const char *dir, const struct bwl_prover *p, struct bwl_
 static int check_sizes(uint64_t m, uint64_t n, struct bwl_err *e)
 {
 	return m <= n ? 0
-		      : bwl_fail(e, ERANGE,
-				 "the old checkpoint covers %llu records, the log's newest %llu: "
-				 "the log was cut",
-				 (unsigned long long)m, (unsigned long long)n);
+		      : bwl_fail(
+				e, ERANGE,
+				"the old checkpoint covers %llu records, the log's newest %llu: the log was cut",
+				(unsigned long long)m, (unsigned long long)n);
 }
 
 int bwl_audit_prove_from(const char *dir, const struct bwl_audit_mark *from, uint64_t n,

@@ -39,13 +39,13 @@ int bwl_audit_open(const char *dir, struct bwl_audit_log **ret, struct bwl_err *
 void bwl_audit_close(struct bwl_audit_log *l); /* NULL-safe */
 
 enum bwl_audit_urgency {
-	BWL_AUDIT_BEFORE,  /* before an action that opens something: fails while only the
-			    * reserved room is left */
+	/* before an action that opens something: fails while only the reserved room is left */
+	BWL_AUDIT_BEFORE,
 	BWL_AUDIT_AFTER,   /* after an action: uses the reserved room, waits 1 s at most */
 	BWL_AUDIT_EVENT,   /* for what a host may have caused: uses none of the reserved room */
 	BWL_AUDIT_REGULAR, /* for what comes by the clock: like EVENT, also when the log is full */
-	BWL_AUDIT_JUNK,    /* for what a host causes at will; pruned first when the log is full,
-			    * EVENT second */
+	/* for what a host causes at will; pruned first when the log is full, EVENT second */
+	BWL_AUDIT_JUNK,
 };
 /*
  * Appends one record, which is on disk and signed when this returns 0. text: one line for people;

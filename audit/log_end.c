@@ -258,14 +258,14 @@ static int read_tail(struct bwl_audit_end *x, uint64_t size, struct tail *t, str
 	}
 	if (t->any && !t->bad)
 		return 0;
-	bwl_fail(e, EBADMSG,
-		 t->any ? "the audit log was changed: in %s a checkpoint does not match the "
-			  "records before it"
-			: "%s has no checkpoint signed by the log's key",
-		 x->name);
+	bwl_fail(
+		e, EBADMSG,
+		t->any ? "the audit log was changed: in %s a checkpoint does not match the records before it"
+		       : "%s has no checkpoint signed by the log's key",
+		x->name);
 	return bwl_hint(
-		e, "bwlimit-ctl audit verify shows the place; nothing is appended to a changed "
-		   "log");
+		e,
+		"bwlimit-ctl audit verify shows the place; nothing is appended to a changed log");
 }
 
 /* Copies what a crash tore, then cuts it off: it is never lost, and never taken for records. */
@@ -342,8 +342,7 @@ int bwl_audit_end_find(struct bwl_audit_end *x, const char *dir, int dir_fd,
 			 (unsigned long long)had, x->name, (unsigned long long)t.frontier.n);
 		r = bwl_hint(
 			e,
-			"bwlimit-ctl audit verify --checkpoint OLD; nothing is appended to a cut "
-			"log");
+			"bwlimit-ctl audit verify --checkpoint OLD; nothing is appended to a cut log");
 	}
 	if (!r) {
 		x->frontier = t.frontier;

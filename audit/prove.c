@@ -85,12 +85,12 @@ void bwl_audit_prefer_hashes(const char *dir, struct bwl_audit_file *file, size_
 
 static int gone(const char *dir, uint64_t n, const struct climb *c, struct bwl_err *e)
 {
-	bwl_fail(e, ENOENT,
-		 c->p.next <= n ? "record %llu was pruned to one hash with its neighbours in %s: "
-				  "there is no proof of it alone"
-				: "records around the end of that checkpoint were pruned to one "
-				  "hash, so there is no proof of record %llu in it (%s)",
-		 (unsigned long long)n, dir);
+	bwl_fail(
+		e, ENOENT,
+		c->p.next <= n
+			? "record %llu was pruned to one hash with its neighbours in %s: there is no proof of it alone"
+			: "records around the end of that checkpoint were pruned to one hash, so there is no proof of record %llu in it (%s)",
+		(unsigned long long)n, dir);
 	return bwl_hint(
 		e,
 		"a .tlog-proof that was made earlier stays valid; another record may be proven with a newer checkpoint");
@@ -125,10 +125,10 @@ static int climb(const char *dir, bool by_hashes, uint64_t n, const struct bwl_c
 	if (r == ONE_HASH)
 		return gone(dir, n, c, e);
 	if (r == NO_BEGIN)
-		return bwl_fail(e, ENOENT,
-				"record %llu, or what the proof of it needs, is not in %s: the log "
-				"begins later",
-				(unsigned long long)n, dir);
+		return bwl_fail(
+			e, ENOENT,
+			"record %llu, or what the proof of it needs, is not in %s: the log begins later",
+			(unsigned long long)n, dir);
 	if (r < 0)
 		return r;
 	if (c->found && c->p.next >= to->size &&

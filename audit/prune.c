@@ -286,28 +286,27 @@ static void say(struct look *l)
 	case BWL_CUT_JUNK:
 		snprintf(
 			c->text, sizeof(c->text),
-			"records %llu to %llu: hosts' junk, %llu of them, is reduced to hashes, to "
-			"keep the log within its size",
+			"records %llu to %llu: hosts' junk, %llu of them, is reduced to hashes, to keep the log within its size",
 			from, last, (unsigned long long)c->gone);
 		break;
 	case BWL_CUT_HOST:
-		snprintf(c->text, sizeof(c->text),
-			 "records %llu to %llu: what hosts caused, %llu of them, is reduced to "
-			 "hashes over many, to keep the log within its size",
-			 from, last, (unsigned long long)c->gone);
+		snprintf(
+			c->text, sizeof(c->text),
+			"records %llu to %llu: what hosts caused, %llu of them, is reduced to hashes over many, to keep the log within its size",
+			from, last, (unsigned long long)c->gone);
 		break;
 	case BWL_CUT_REFUSED:
-		snprintf(c->text, sizeof(c->text),
-			 "records %llu to %llu (%s) are damaged and kept until they are the "
-			 "oldest: %.160s",
-			 from, last, c->name, l->first.text);
+		snprintf(
+			c->text, sizeof(c->text),
+			"records %llu to %llu (%s) are damaged and kept until they are the oldest: %.160s",
+			from, last, c->name, l->first.text);
 		break;
 	default:
-		snprintf(c->text, sizeof(c->text),
-			 "records %llu to %llu are removed with their hashes, to keep the log "
-			 "within its size%s",
-			 from, last,
-			 c->damage.to ? "; they, or records before them, were damaged" : "");
+		snprintf(
+			c->text, sizeof(c->text),
+			"records %llu to %llu are removed with their hashes, to keep the log within its size%s",
+			from, last,
+			c->damage.to ? "; they, or records before them, were damaged" : "");
 	}
 }
 

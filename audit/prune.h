@@ -39,10 +39,10 @@ struct bwl_audit_cut {
 	struct bwl_audit_damage damage; /* to 0: none, now or before */
 	char text[320];
 	char name[BWL_AUDIT_NAME]; /* the file that it was found in */
-	char with[BWL_AUDIT_NAME]; /* BWL_CUT_HOST: the previous file, which is merged with it;
-				    * "" */
-	uint64_t begin;            /* the result: log-BEGIN-TO.least */
-	struct bwl_hash *hash;     /* of the records in it */
+	/* BWL_CUT_HOST: the previous file, which is merged with it; "" */
+	char with[BWL_AUDIT_NAME];
+	uint64_t begin;        /* the result: log-BEGIN-TO.least */
+	struct bwl_hash *hash; /* of the records in it */
 	size_t hashes;
 	char *kept; /* the content of log-N.kept, or least */
 	size_t kept_len;

@@ -66,8 +66,7 @@ static int bad_name(const char *name, struct bwl_err *e)
 {
 	return bwl_fail(
 		e, EINVAL,
-		"'%.64s': the name of a key must be 1 to %d printable ASCII characters, no space, "
-		"no +",
+		"'%.64s': the name of a key must be 1 to %d printable ASCII characters, no space, no +",
 		name, BWL_NOTE_NAME - 1);
 }
 
@@ -133,8 +132,7 @@ int bwl_witness_key_parse(const char *text, struct bwl_note_key *ret, struct bwl
 	memset(ret, 0, sizeof(*ret));
 	return bwl_fail(
 		e, EINVAL,
-		"not a witness's key: must be NAME+ID+BASE64, type 4 (Ed25519 cosignatures), in "
-		"one line");
+		"not a witness's key: must be NAME+ID+BASE64, type 4 (Ed25519 cosignatures), in one line");
 }
 
 int bwl_witness_key(const char *name, const uint8_t pub[32], struct bwl_note_key *ret,
@@ -416,7 +414,7 @@ int bwl_checkpoint_read(const char *note, size_t len, struct bwl_checkpoint *ret
 		return 0;
 bad:
 	memset(ret, 0, sizeof(*ret));
-	return bwl_fail(e, EBADMSG,
-			"a note but not a checkpoint: must have origin, tree size and root, one "
-			"per line");
+	return bwl_fail(
+		e, EBADMSG,
+		"a note but not a checkpoint: must have origin, tree size and root, one per line");
 }

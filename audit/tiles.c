@@ -271,8 +271,9 @@ static int pruned(const struct tiles *t, const char *dir, struct bwl_err *e)
 {
 	bwl_fail(e, ENOENT, "hashes that the tiles need from record %llu on were pruned in %s",
 		 (unsigned long long)t->at, dir);
-	return bwl_hint(e, "tiles must be written before the log prunes: run this daily, or give "
-			   "the log more room (audit/README.md)");
+	return bwl_hint(
+		e,
+		"tiles must be written before the log prunes: run this daily, or give the log more room (audit/README.md)");
 }
 
 /* Adds what is new after what is there. */
@@ -305,11 +306,10 @@ static int go_on(struct tiles *t, const char *dir, const struct bwl_checkpoint *
 		return 0;
 	bwl_fail(
 		e, EBADMSG,
-		"the log in %s does not go on from the tiles to its checkpoint of %llu records: it "
-		"was forked or rewritten, or one of the two is damaged",
+		"the log in %s does not go on from the tiles to its checkpoint of %llu records: it was forked or rewritten, or one of the two is damaged",
 		dir, (unsigned long long)c->size);
-	return bwl_hint(e, "bwlimit-ctl audit verify --checkpoint CHECKPOINT-OF-THE-TILES shows "
-			   "where");
+	return bwl_hint(
+		e, "bwlimit-ctl audit verify --checkpoint CHECKPOINT-OF-THE-TILES shows where");
 }
 
 static int put_parts(struct tiles *t)
@@ -409,8 +409,7 @@ static int write_tiles(struct tiles *t, const char *dir, const struct bwl_note_k
 	if (from.size > c->size)
 		return bwl_fail(
 			e, ERANGE,
-			"the tiles are of %llu records, the checkpoint covers %llu: it is an "
-			"older one, or the log was cut",
+			"the tiles are of %llu records, the checkpoint covers %llu: it is an older one, or the log was cut",
 			(unsigned long long)from.size, (unsigned long long)c->size);
 	if (from.size == c->size && from.size && !bwl_hash_equal(&from.root, &c->root))
 		return bwl_fail(e, EBADMSG,

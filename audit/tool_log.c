@@ -44,8 +44,8 @@ static int sink(bool intent, const char *text, struct bwl_err *e)
 		r = append(BWL_AUDIT_BEFORE, "intent", text, NULL, false, e);
 		if (r && e && !*e->hint)
 			bwl_err_hint(
-				e, "nothing was changed: what opens something must be recorded in "
-				   "the audit log first");
+				e,
+				"nothing was changed: what opens something must be recorded in the audit log first");
 		pending = !r;
 		snprintf(intended, sizeof(intended), "%s", text);
 		return r;

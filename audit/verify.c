@@ -95,8 +95,7 @@ static void compare(struct run *r)
 			    r->old[j].size > before)
 				before = r->old[j].size;
 		problem(r, BWL_FAULT_FORK, before, n, &r->state[i].at, 0,
-			"the old checkpoint of %llu records covers other records: this log was "
-			"forked or rewritten somewhere in records %llu to %llu",
+			"the old checkpoint of %llu records covers other records: this log was forked or rewritten somewhere in records %llu to %llu",
 			(unsigned long long)n, (unsigned long long)before,
 			(unsigned long long)n - 1);
 	}
@@ -320,17 +319,14 @@ static void finish(struct run *r)
 			continue;
 		if (n > r->f.n || !r->begun)
 			problem(r, BWL_FAULT_CUT, r->f.n, n, &r->at, 0,
-				"the old checkpoint covers %llu records, but the log ends after "
-				"%llu",
+				"the old checkpoint covers %llu records, but the log ends after %llu",
 				(unsigned long long)n, (unsigned long long)r->f.n);
 		else if (n < r->ret->first)
 			problem(r, BWL_FAULT_GONE, n, r->ret->first, &r->at, 0,
-				"the old checkpoint of %llu records cannot be compared: records "
-				"before %llu were %s",
+				"the old checkpoint of %llu records cannot be compared: records before %llu were %s",
 				(unsigned long long)n, (unsigned long long)r->ret->first,
 				r->ret->removed >= r->ret->first
-					? "removed to keep the log within its size, as a record "
-					  "states"
+					? "removed to keep the log within its size, as a record states"
 					: "removed without their hashes");
 		else
 			problem(r, BWL_FAULT_GONE, n, n, &r->at, 0,

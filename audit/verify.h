@@ -16,11 +16,11 @@ enum bwl_audit_fault {
 	BWL_FAULT_MISSING,    /* records between files, or before a checkpoint */
 	BWL_FAULT_CUT,        /* an old checkpoint covers more records than there are */
 	BWL_FAULT_FORK,       /* an old checkpoint of this key covers other records */
-	BWL_FAULT_GONE,       /* an old checkpoint that cannot be compared, because earlier records
-			       * were removed */
-	BWL_FAULT_TORN,       /* a torn line that is not the end of the log */
-	BWL_FAULT_DAMAGED,    /* records that were damaged when they were to be pruned, according to
-			       * a record */
+	/* an old checkpoint that cannot be compared, because earlier records were removed */
+	BWL_FAULT_GONE,
+	BWL_FAULT_TORN, /* a torn line that is not the end of the log */
+	/* records that were damaged when they were to be pruned, according to a record */
+	BWL_FAULT_DAMAGED,
 	_BWL_FAULT_MAX
 };
 const char *bwl_audit_fault_name(enum bwl_audit_fault f);
@@ -35,11 +35,11 @@ struct bwl_audit_problem {
 
 struct bwl_audit_result {
 	uint64_t first, records; /* of the log: [first, records) can be read */
-	uint64_t hashed;         /* number of which only hashes exist: the lines were pruned, or
-				  * moved away */
-	uint64_t pruned;         /* number of those in files with a kept, signed part */
-	uint64_t removed;        /* records before this one are gone, according to a `pruned`
-				  * record */
+	/* number of which only hashes exist: the lines were pruned, or moved away */
+	uint64_t hashed;
+	uint64_t pruned; /* number of those in files with a kept, signed part */
+	/* records before this one are gone, according to a `pruned` record */
+	uint64_t removed;
 	uint64_t checkpoints, problems;
 	uint64_t unsigned_records; /* after the last checkpoint */
 	uint64_t torn_bytes;       /* at the end, left by a crash */

@@ -31,10 +31,10 @@ int bwl_witnesses_hold(const struct bwl_witnesses *w, const struct bwl_note_key 
 
 	for (size_t i = 0; i < w->n; i++) {
 		if (log && !memcmp(w->key[i].pub, log->pub, sizeof(log->pub)))
-			return bwl_fail(e, EINVAL,
-					"the witness %.64s has the key of the log: a log cannot "
-					"witness itself",
-					w->key[i].name);
+			return bwl_fail(
+				e, EINVAL,
+				"the witness %.64s has the key of the log: a log cannot witness itself",
+				w->key[i].name);
 		r = bwl_note_open(&w->key[i], note, len, &text, e);
 		if (r && r != -ENOKEY)
 			return r;
@@ -42,9 +42,10 @@ int bwl_witnesses_hold(const struct bwl_witnesses *w, const struct bwl_note_key 
 	}
 	if (ret_n)
 		*ret_n = have;
-	return have >= w->k ? 0
-			    : bwl_fail(e, ENOKEY,
-				       "%u of the %zu known witnesses cosigned the checkpoint, but "
-				       "%u must have",
-				       have, w->n, w->k);
+	return have >= w->k
+		       ? 0
+		       : bwl_fail(
+				 e, ENOKEY,
+				 "%u of the %zu known witnesses cosigned the checkpoint, but %u must have",
+				 have, w->n, w->k);
 }

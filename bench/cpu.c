@@ -89,8 +89,7 @@ int bench_pin_one(const char *prog, bool chosen, unsigned cpu, int *ret_cpu)
 	r = bench_pin(*ret_cpu);
 	if (r)
 		fprintf(stderr,
-			"%s: cannot pin to CPU %d: %s; /sys/devices/system/cpu/online and taskset -p $$ "
-			"say which there are\n",
+			"%s: cannot pin to CPU %d: %s; /sys/devices/system/cpu/online and taskset -p $$ say which there are\n",
 			prog, *ret_cpu, strerror(-r));
 	return r;
 }

@@ -60,10 +60,10 @@ enum rig_peer_kind {
 	RIG_TIGHT_ZONE = 1 << 3, /* the zone's */
 	RIG_PREFIX4 = 1 << 4,    /* a /24, not one address */
 	RIG_PREFIX6 = 1 << 5,    /* a /64 of IPv6 */
-	RIG_BUSY = 1 << 6,       /* its own limit is 1 Gbit/s: a peer that sends all the time is
-				  * over it */
-	RIG_OFFLOAD = 1 << 7,    /* path offload, not clear: its peers share the addresses of
-				  * RIG_TUNNELS DPUs */
+	/* its own limit is 1 Gbit/s: a peer that sends all the time is over it */
+	RIG_BUSY = 1 << 6,
+	/* path offload, not clear: its peers share the addresses of RIG_TUNNELS DPUs */
+	RIG_OFFLOAD = 1 << 7,
 };
 /* One peer per destination, except with path offload. */
 struct rig_peers {

@@ -53,8 +53,7 @@ struct bench_spread bench_spread_of(const double *v, unsigned n)
 void bench_spread_json(FILE *f, const char *name, const struct bench_spread *s)
 {
 	fprintf(f,
-		"\"%s\": {\"median\": %.3f, \"min\": %.3f, \"q1\": %.3f, \"q3\": %.3f, "
-		"\"max\": %.3f}",
+		"\"%s\": {\"median\": %.3f, \"min\": %.3f, \"q1\": %.3f, \"q3\": %.3f, \"max\": %.3f}",
 		name, s->median, s->min, s->q1, s->q3, s->max);
 }
 
@@ -96,21 +95,17 @@ enum bench_steady bench_steadiness(const char *prog, const char *what, const dou
 
 	if (d.parts < 2)
 		fprintf(stderr,
-			"%s: %u rounds are too few to tell whether this machine was steady: take "
-			"%d or more\n",
+			"%s: %u rounds are too few to tell whether this machine was steady: take %d or more\n",
 			prog, n, 2 * BENCH_PART);
 	if (!bench_drifted(&d, resolution))
 		return d.parts < 2 ? BENCH_UNSURE : BENCH_STEADY;
 	fprintf(stderr,
-		"%s: not steady: %s moved from %.1f to %.1f ns within the run (medians of %u parts "
-		"of it), more than a tenth\n",
+		"%s: not steady: %s moved from %.1f to %.1f ns within the run (medians of %u parts of it), more than a tenth\n",
 		prog, what, d.low, d.high, d.parts);
 	if (anyway)
 		return BENCH_UNSURE;
 	fprintf(stderr,
-		"  Nothing is reported. Stop what else runs here (/proc/loadavg), fix the clock of the "
-		"CPU (cpupower frequency-set -g performance), and run it again; --cpu N takes "
-		"another CPU, --anyway reports nevertheless.\n");
+		"  Nothing is reported. Stop what else runs here (/proc/loadavg), fix the clock of the CPU (cpupower frequency-set -g performance), and run it again; --cpu N takes another CPU, --anyway reports nevertheless.\n");
 	return BENCH_REFUSED;
 }
 

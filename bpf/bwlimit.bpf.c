@@ -85,8 +85,8 @@ static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, 
 		return BWL_R_NONE;
 	bwl_xdp_cost(c);
 	r = bwl_charge(&c->w, c->ctl, c->peer, c->base, c->port);
-	if (r == BWL_R_NONE && bwl_unlikely(!bwl_is_tracked(c))) { /* tracked perhaps by the
-								    * exact time */
+	/* tracked perhaps by the exact time */
+	if (r == BWL_R_NONE && bwl_unlikely(!bwl_is_tracked(c))) {
 		c->lost = c->charge;
 		r = BWL_R_DEVICE;
 	}
@@ -313,8 +313,8 @@ static __always_inline _Bool bwl_gate_esp(struct __sk_buff *skb)
 		bwl_count_segments(&c, skb->gso_size, skb->gso_segs);
 	if (bwl_measures)
 		bwl_lat_gate(c.id, skb->priority);
-	skb->priority = 0; /* during an upgrade a measuring program may precede one that does not
-			    * measure */
+	/* during an upgrade a measuring program may precede one that does not measure */
+	skb->priority = 0;
 	return 1;
 }
 

@@ -318,8 +318,8 @@ static int compare(struct ctl *c, struct approval *a, struct bwl_widened *ret)
 		r = a->doc.type == BWL_SIGNED_GRANT ? load_granted(c, a, &to) : load_to(c, a, &to);
 	if (r)
 		return r;
-	from.closed = a->opens; /* what it opens is closed now, otherwise there is nothing to
-				 * open */
+	/* what it opens is closed now, otherwise there is nothing to open */
+	from.closed = a->opens;
 	from.nclosed = a->nopens + a->nlifts;
 	bwl_widens(&from, &to, ret);
 	return 0;

@@ -170,8 +170,11 @@ bool ctl_order_document(const struct ctl *c, const json_t *what, int doc, unsign
 		*ret = hear(&t, FOREVER);
 	}
 	if (t.fd >= 0)
-		close(t.fd); /* not accepted, and now it never will be: nothing opens for a
-			      * client that has hung up */
+		/*
+		 * not accepted, and now it never will be: nothing opens for a client that has hung
+		 * up
+		 */
+		close(t.fd);
 	return taken;
 }
 

@@ -25,8 +25,7 @@ static void show_tiles(const struct ctl *c, const struct bwl_audit_tiles *t, con
 		BWL_S(t->written));
 	if (t->least)
 		bwl_put(stdout,
-			"minimum index %llu: %llu bundle%s of records before it %s missing, because records "
-			"in %s were pruned\n",
+			"minimum index %llu: %llu bundle%s of records before it %s missing, because records in %s were pruned\n",
 			(unsigned long long)t->least, (unsigned long long)t->lacking,
 			BWL_S(t->lacking), t->lacking == 1 ? "is" : "are",
 			t->lacking == 1 ? "it" : "them");

@@ -41,11 +41,11 @@ void check_policy(struct check *k)
 			  "an emergency policy is in force, and ends %s",
 			  bwl_when(until, k->v->now_ns, when));
 	else if (until)
-		check_say(k, "policy", CHECK_WARNING,
-			  "bwlimit-ctl policy confirm, or policy rollback",
-			  "a policy is on trial: its grants end %s, the one before returns, and "
-			  "nothing else comes into force before that",
-			  bwl_when(until, k->v->now_ns, when));
+		check_say(
+			k, "policy", CHECK_WARNING,
+			"bwlimit-ctl policy confirm, or policy rollback",
+			"a policy is on trial: its grants end %s, the one before returns, and nothing else comes into force before that",
+			bwl_when(until, k->v->now_ns, when));
 	else if (bwl_is_trial_over(k->v->pins, k->v->now_ns))
 		check_say(
 			k, "policy", CHECK_CRITICAL,

@@ -30,8 +30,11 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 		r = bwl_pins_lock(pins, &c->err);
 	if (!r && lift)
 		r = bwl_audit_intent(&c->err, "heartbeat --lift%s%s", *why ? " reason " : "", why);
-	if (!r) /* if it were kept alive by hand bwlimitd could be dead: nothing would check
-		 * times, or revoke */
+	/*
+	 * if it were kept alive by hand bwlimitd could be dead: nothing would check times, or
+	 * revoke
+	 */
+	if (!r)
 		r = bwl_enrolled_refuses(pins,
 					 lift ? "the clamp would end"
 					      : "bwlimitd alone keeps grants alive",

@@ -102,8 +102,7 @@ static void help_all(FILE *f)
 	fprintf(f,
 		"\nOptions:\n"
 		"  --json          JSON on standard output, errors included\n"
-		"%s"
-		"  --help          also after any command; `help COMMAND` is the same\n"
+		"%s  --help          also after any command; `help COMMAND` is the same\n"
 		"  --version\n\n"
 		"Exit codes: 0 done, 1 failed, 2 wrong usage; 3 published, but not every tray has confirmed it.\n"
 		"%s\n"

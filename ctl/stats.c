@@ -197,8 +197,9 @@ static json_t *merged_print(struct ctl *c, struct bwl_pins *pins, const char *po
 			continue;
 		if (!c->json)
 			bwl_put(stdout,
-				"%s%s: %" PRIu64 " frame%s more in merged packets, which count as "
-				"one each above (%" PRIu64 " byte%s of headers)\n",
+				"%s%s: %" PRIu64
+				" frame%s more in merged packets, which count as one each above (%" PRIu64
+				" byte%s of headers)\n",
 				name, row >= BWL_MAX_PORTS ? " out" : "", (uint64_t)n.frames,
 				BWL_S(n.frames), (uint64_t)n.bytes, BWL_S(n.bytes));
 		json_array_append_new(rows, json_pack("{s:s, s:s, s:I, s:I}", "port", name, "hook",

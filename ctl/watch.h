@@ -14,8 +14,8 @@ struct watch {
 	uint64_t lost, behind; /* behind: lost events for which we were too slow */
 	unsigned busy;         /* how often another one was reading that could be asked */
 	int refused;           /* -EBUSY: that one still was, when it was last tried here */
-	bool followed;         /* a bwlimitd has answered before: if it has gone it usually
-				* returns */
+	/* a bwlimitd has answered before: if it has gone it usually returns */
+	bool followed;
 };
 
 /* A source ends with an error, or with one of these. */

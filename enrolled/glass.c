@@ -24,8 +24,7 @@ static int untrusted(const struct bwl_signed *d, struct bwl_err *e)
 {
 	if (!bwl_payload_yes(d->body, "break_glass")) {
 		bwl_fail(e, EINVAL,
-			 "the %s %s has no `break_glass`: it must come through the "
-			 "store",
+			 "the %s %s has no `break_glass`: it must come through the store",
 			 bwl_signed_word(d->type), d->terms.name);
 		return bwl_hint(e, "bwlimit-ctl policy sign … --break-glass");
 	}
@@ -199,9 +198,9 @@ static bool may_open(const struct bwl_memory *m, const struct bwl_pol_peer *q, b
 	if (bwl_memory_is_expelled(m, q->name, q->ipsec_id))
 		return false;
 	if (since)
-		bwl_warn("%s was closed on this tray after the document was signed: it stays "
-			 "closed; sign a new one",
-			 q->name);
+		bwl_warn(
+			"%s was closed on this tray after the document was signed: it stays closed; sign a new one",
+			q->name);
 	return !since;
 }
 

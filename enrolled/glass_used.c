@@ -107,11 +107,11 @@ int glass_judge(const char *dir, const struct bwl_signed *d, struct bwl_err *e)
 	if (!was || d->terms.epoch > epoch ||
 	    (d->terms.epoch == epoch && d->terms.version > version))
 		return 0;
-	bwl_fail(e, ESTALE,
-		 "version %llu of epoch %llu of the %s %s has already broken glass here: each may "
-		 "do so once",
-		 (unsigned long long)version, (unsigned long long)epoch, bwl_signed_word(d->type),
-		 d->terms.name);
+	bwl_fail(
+		e, ESTALE,
+		"version %llu of epoch %llu of the %s %s has already broken glass here: each may do so once",
+		(unsigned long long)version, (unsigned long long)epoch, bwl_signed_word(d->type),
+		d->terms.name);
 	if (e)
 		e->id = "signed-old";
 	return bwl_hint(e, "two people must sign the next version");

@@ -45,8 +45,8 @@ struct ev_chain { /* zeroed: empty */
 	struct ev_sum appeared_at;
 	uint64_t jumps; /* counters that grew in a gap, or by traffic of no peer, and by how much */
 	struct ev_sum grown;
-	uint64_t open; /* times a peer that does not balance has no record of what its counter
-			  counted */
+	/* times a peer that does not balance has no record of what its counter counted */
+	uint64_t open;
 	uint64_t boots, other_seen; /* other_seen: intervals in which it is not zero */
 	struct ev_sum other;        /* the sum of those */
 	struct ev_sum room;         /* the part of it that no absent peer's counter grew by yet */

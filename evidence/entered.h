@@ -9,8 +9,8 @@ struct ev_entered {
 	struct ev_entry last; /* valid if n > 0: its identity and root */
 	struct ev_id *id;     /* the oldest first */
 	size_t n, room;
-	bool unread; /* the log has entries after `last` that cannot be read, as of a later version
-		      */
+	/* the log has entries after `last` that cannot be read, as of a later version */
+	bool unread;
 };
 /* Reads the last two files that have entries. */
 int ev_entered_read(const char *audit_dir, struct ev_entered *ret, struct bwl_err *e);

@@ -12,8 +12,8 @@ struct ev_entry {
 	struct ev_id id;
 	uint64_t epoch;
 	uint32_t slots;
-	struct bwl_hash root, previous; /* previous: root of the previous entry; zeros: this is
-					 * the first */
+	/* previous: root of the previous entry; zeros: this is the first */
+	struct bwl_hash root, previous;
 	struct ev_sum total[EV_TOTALS];
 };
 /* false: a total is too large. */

@@ -82,8 +82,9 @@ static int fail(struct bwl_err *e, int r, const char *state_dir, const char *nam
 	if (r != -EBADMSG)
 		return bwl_fail(e, -r, "%s/" EV_KEYS_DIR "/%s: %s", state_dir, name, strerror(-r));
 	bwl_fail(e, EBADMSG, "%s/" EV_KEYS_DIR "/%s: it must have 32 bytes", state_dir, name);
-	return bwl_hint(e, "intervals of its day cannot be opened; move it away, and bwlimitd "
-			   "makes a new one");
+	return bwl_hint(
+		e,
+		"intervals of its day cannot be opened; move it away, and bwlimitd makes a new one");
 }
 
 static int by_epoch(const void *a, const void *b)

@@ -420,11 +420,11 @@ static int check_interval(const json_t *o, const struct ev_trust *t, struct ev_w
 	if (!r)
 		r = ev_only_known(o, known, e);
 	if (!r && last->any && seen.n <= last->n)
-		r = bwl_fail(e, EBADMSG,
-			     "interval %llu: record %llu of the log comes after record %llu: a "
-			     "duplicate, or out of order",
-			     (unsigned long long)seen.x.id.sequence, (unsigned long long)seen.n,
-			     (unsigned long long)last->n);
+		r = bwl_fail(
+			e, EBADMSG,
+			"interval %llu: record %llu of the log comes after record %llu: a duplicate, or out of order",
+			(unsigned long long)seen.x.id.sequence, (unsigned long long)seen.n,
+			(unsigned long long)last->n);
 	if (!r && last->any &&
 	    (seen.checkpoint.size != last->checkpoint.size ||
 	     !bwl_hash_equal(&seen.checkpoint.root, &last->checkpoint.root)))

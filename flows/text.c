@@ -311,8 +311,8 @@ bool flows_id_of(const char *text, struct flows_id *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	if (sscanf(text,
-		   "{\"version\":%*d,\"kind\":\"flow-interval\",\"boot\":\"%39[0-9a-f-]\","
-		   "\"tables\":%" SCNu64 ",\"interval\":%u,\"final\":%7[a-z]",
+		   "{\"version\":%*d,\"kind\":\"flow-interval\",\"boot\":\"%39[0-9a-f-]\",\"tables\":%" SCNu64
+		   ",\"interval\":%u,\"final\":%7[a-z]",
 		   ret->boot, &ret->tables_ns, &ret->interval, last) != 4)
 		return false;
 	ret->last = !strcmp(last, "true");

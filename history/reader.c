@@ -45,9 +45,11 @@ int hist_reader_open(const char *dir, struct hist_reader **ret, struct bwl_err *
 	if (access(path, R_OK)) {
 		err = errno;
 		bwl_fail(e, err, "no history at %s: %s", path, strerror(err));
-		return err == EACCES ? bwl_hint(e, "bwlimitd answers members of bwlimit-read, "
-						   "without --state-dir")
-				     : -err;
+		return err == EACCES
+			       ? bwl_hint(
+					 e,
+					 "bwlimitd answers members of bwlimit-read, without --state-dir")
+			       : -err;
 	}
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -191,13 +193,12 @@ int hist_reader_get(struct hist_reader *r, const char *peer, const char *class_,
 	if (!err)
 		err = put_rows(
 			r,
-			"SELECT hour * 3600, points FROM minute WHERE series = ?1 AND hour >= ?2"
-			" AND hour <= ?3",
+			"SELECT hour * 3600, points FROM minute WHERE series = ?1 AND hour >= ?2 AND hour <= ?3",
 			series, from_s / HOUR, to_s / HOUR, 60, &g, ret_damaged, e);
 	if (!err)
-		err = put_rows(r,
-			       "SELECT start, points FROM second WHERE series = ?1 AND start > ?2"
-			       " AND start < ?3",
-			       series, from_s - HIST_MAX_SPAN, to_s, 1, &g, ret_damaged, e);
+		err = put_rows(
+			r,
+			"SELECT start, points FROM second WHERE series = ?1 AND start > ?2 AND start < ?3",
+			series, from_s - HIST_MAX_SPAN, to_s, 1, &g, ret_damaged, e);
 	return err;
 }

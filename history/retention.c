@@ -89,10 +89,10 @@ static int fold_rows(struct hist_db *h, int64_t until_s, struct bwl_err *e)
 	sqlite3_stmt *s = NULL;
 	int r = 0, rc;
 
-	if (sqlite3_prepare_v2(h->db,
-			       "SELECT series, start, points FROM second WHERE start < ?1"
-			       " ORDER BY series, start",
-			       -1, &s, NULL))
+	if (sqlite3_prepare_v2(
+		    h->db,
+		    "SELECT series, start, points FROM second WHERE start < ?1 ORDER BY series, start",
+		    -1, &s, NULL))
 		return hist_db_fail(h->db, "cannot be read", e);
 	sqlite3_bind_int64(s, 1, until_s);
 	while (!r && (rc = sqlite3_step(s)) != SQLITE_DONE)
@@ -161,10 +161,10 @@ static int delete_minutes(struct hist_db *h, int64_t until_hour, int64_t from_ho
 	char text[200];
 
 	/* Via the series, because the key begins with it. */
-	snprintf(text, sizeof(text),
-		 "DELETE FROM minute WHERE series IN (SELECT id FROM series) AND hour < %lld;"
-		 "DELETE FROM minute WHERE series IN (SELECT id FROM series) AND hour > %lld",
-		 (long long)until_hour, (long long)from_hour);
+	snprintf(
+		text, sizeof(text),
+		"DELETE FROM minute WHERE series IN (SELECT id FROM series) AND hour < %lld;DELETE FROM minute WHERE series IN (SELECT id FROM series) AND hour > %lld",
+		(long long)until_hour, (long long)from_hour);
 	return hist_run(h, text, e);
 }
 
@@ -184,8 +184,7 @@ static int forget(struct hist_db *h, int64_t now_s, struct bwl_err *e)
 	if (!r)
 		r = hist_run(
 			h,
-			"DELETE FROM series WHERE NOT EXISTS (SELECT 1 FROM minute WHERE series = series.id)"
-			" AND id NOT IN (SELECT series FROM second)",
+			"DELETE FROM series WHERE NOT EXISTS (SELECT 1 FROM minute WHERE series = series.id) AND id NOT IN (SELECT series FROM second)",
 			e);
 	r = in_transaction(h, r, e);
 	return r ? r : count_seconds(h, e);

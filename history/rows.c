@@ -13,11 +13,8 @@ int hist_db_rows(struct hist_db *h, bool seconds, int64_t hour, hist_row_fn fn, 
 
 	if (sqlite3_prepare_v2(
 		    h->db,
-		    seconds ? "SELECT peer, class, start, part, points FROM second JOIN series ON"
-			      " series.id = series WHERE start >= ?1 * 3600 AND"
-			      " start < (?1 + 1) * 3600 ORDER BY peer, class, start, part"
-			    : "SELECT peer, class, hour * 3600, 0, points FROM minute JOIN series"
-			      " ON series.id = series WHERE hour = ?1 ORDER BY peer, class",
+		    seconds ? "SELECT peer, class, start, part, points FROM second JOIN series ON series.id = series WHERE start >= ?1 * 3600 AND start < (?1 + 1) * 3600 ORDER BY peer, class, start, part"
+			    : "SELECT peer, class, hour * 3600, 0, points FROM minute JOIN series ON series.id = series WHERE hour = ?1 ORDER BY peer, class",
 		    -1, &s, NULL))
 		return hist_db_fail(h->db, "cannot be read", e);
 	sqlite3_bind_int64(s, 1, hour);

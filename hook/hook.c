@@ -241,10 +241,10 @@ static int xdp_create(const struct bwl_hook_at *at, const struct bwl_hook_want *
 	if (fd >= 0)
 		return pin_link(at, fd, path, e);
 	bwl_fail(e, err, "%s: cannot attach XDP: %s", at->dev->name, strerror(err));
-	return bwl_hint(e,
-			"another XDP program may be attached: ip link show %s; with --xdp none "
-			"TC still enforces everything",
-			at->dev->name);
+	return bwl_hint(
+		e,
+		"another XDP program may be attached: ip link show %s; with --xdp none TC still enforces everything",
+		at->dev->name);
 }
 
 static bool is_generic(const struct bwl_hook_at *at)

@@ -48,8 +48,8 @@ struct bwl_hook_state {
 	const char *how; /* "tcx", "clsact", "xdp native", "xdp generic", "libxdp dispatcher" */
 	uint32_t prog_id, link_id; /* link_id 0: no bpf_link, the weaker form */
 	bool first;                /* nothing foreign runs before it */
-	uint32_t foreign_id; /* a foreign program at this hook, before ours or instead of it; 0:
-			      * none */
+	/* a foreign program at this hook, before ours or instead of it; 0: none */
+	uint32_t foreign_id;
 	char tag[17];
 };
 

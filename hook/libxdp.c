@@ -53,9 +53,9 @@ int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool
 	if (r) {
 		bwl_fail(e, -r, "%s: libxdp cannot attach: %s\n%s", at->dev->name, strerror(-r),
 			 xdp_log);
-		return bwl_hint(e, "bwlimit-load attach --xdp auto, with no other XDP program on "
-				   "the port; or libxdp 1.5.5 and later, where the kernel refuses "
-				   "the dispatcher of this one");
+		return bwl_hint(
+			e,
+			"bwlimit-load attach --xdp auto, with no other XDP program on the port; or libxdp 1.5.5 and later, where the kernel refuses the dispatcher of this one");
 	}
 	mp = xdp_multiprog__get_from_ifindex((int)at->dev->ifindex);
 	alone = !libxdp_get_error(mp) && xdp_multiprog__is_legacy(mp);
@@ -135,9 +135,9 @@ static int no_list(const struct bwl_hook_at *at, int err, struct bwl_err *e)
 {
 	bwl_fail(e, err, "%s: libxdp cannot list programs: %s", at->dev->name, strerror(err));
 	return err == EPERM
-		       ? bwl_hint(e,
-				  "libxdp opens them by id, which needs CAP_SYS_ADMIN: use a root "
-				  "shell")
+		       ? bwl_hint(
+				 e,
+				 "libxdp opens them by id, which needs CAP_SYS_ADMIN: use a root shell")
 		       : -err;
 }
 

@@ -97,8 +97,7 @@ int bwl_programs_on_port(const struct bwl_pins *p, const struct bwl_netdev *d, u
 	bwl_fail(e, EEXIST, "%s: foreign XDP program %u runs before everything", d->name, id);
 	return bwl_hint(
 		e,
-		"remove it: ip link set %s xdp off; beneath libxdp's dispatcher xdp-loader unload "
-		"%s --id %u",
+		"remove it: ip link set %s xdp off; beneath libxdp's dispatcher xdp-loader unload %s --id %u",
 		d->name, d->name, id);
 }
 

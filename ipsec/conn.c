@@ -251,8 +251,7 @@ static int add_peer(struct build *b, const struct bwl_pol_peer *x, uint32_t if_i
 		nlocal += b->p->ports[i].nsources;
 	if (nlocal > MAX_TS || x->naddresses > MAX_TS) {
 		bwl_fail(b->e, E2BIG,
-			 "peer %s: %zu prefixes here, %zu there: IKEv2 allows at most %d on a "
-			 "side",
+			 "peer %s: %zu prefixes here, %zu there: IKEv2 allows at most %d on a side",
 			 x->name, nlocal, x->naddresses, MAX_TS);
 		return bwl_hint(b->e, "use fewer and wider prefixes");
 	}

@@ -47,9 +47,9 @@ struct bwl_ipsec_load_report {
 	unsigned certs, keys, crls, secrets; /* sent to charon */
 	unsigned loaded, failed, unloaded;   /* connections */
 	unsigned old_keys;                   /* unloaded, because no longer in the folder */
-	unsigned stale;                      /* IKE_SAs that were ended, because made for an
-					      * earlier definition of the peer */
-	unsigned initiated;                  /* by us, not by charon itself */
+	/* IKE_SAs that were ended, because made for an earlier definition of the peer */
+	unsigned stale;
+	unsigned initiated; /* by us, not by charon itself */
 };
 /*
  * Loads credentials of dir, then the connections. Continues after a connection that charon refuses;

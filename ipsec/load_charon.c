@@ -156,10 +156,10 @@ static int load_secret(struct job *j, const char *name, const json_t *secret)
 	r = read_file(path, &text, &len, j->e);
 	if (r) {
 		if (r == -ENOENT)
-			bwl_hint(j->e,
-				 "(umask 077; echo secret = 0x$(openssl rand -hex 32) >%.100s), "
-				 "the same file on both DPUs",
-				 path);
+			bwl_hint(
+				j->e,
+				"(umask 077; echo secret = 0x$(openssl rand -hex 32) >%.100s), the same file on both DPUs",
+				path);
 		return r;
 	}
 	hex = text + strspn(text, " \t");
@@ -170,8 +170,7 @@ static int load_secret(struct job *j, const char *name, const json_t *secret)
 	n = strncmp(hex, "0x", 2) ? 0 : strspn(hex + 2, "0123456789abcdefABCDEF");
 	if (n < 64 || n % 2 || n / 2 > sizeof(bytes) || hex[2 + n + strspn(hex + 2 + n, " \t\n")]) {
 		r = bwl_fail(j->e, EINVAL,
-			     "%s: must be one line `secret = 0x…`, 32 to 512 bytes in "
-			     "hexadecimal",
+			     "%s: must be one line `secret = 0x…`, 32 to 512 bytes in hexadecimal",
 			     path);
 	} else {
 		for (size_t i = 0; i < n / 2; i++)

@@ -195,8 +195,7 @@ int bwl_pki_init(const char *dir, const char *name, uint64_t life_s, uint64_t cr
 	if (!access(pem, F_OK)) {
 		r = bwl_fail(
 			e, EEXIST,
-			"%s already has a CA: a second one is not trusted by nodes that the first "
-			"one certified",
+			"%s already has a CA: a second one is not trusted by nodes that the first one certified",
 			dir);
 		bwl_hint(e, "bwlimit-ctl pki issue NODE; or --ca DIR for another one");
 	}
@@ -356,16 +355,14 @@ static int refuse_like_name(struct ca *ca, const char *node, bool renew)
 			continue;
 		if (renew) {
 			bwl_warn(
-				"%.*s has or had a certificate, and IKE does not tell %s from it: only "
-				"the case of letters differs; if it is in use, give one of them another "
-				"name",
+				"%.*s has or had a certificate, and IKE does not tell %s from it: only the case of letters differs; if it is in use, give one of them another name",
 				n, de->d_name, node);
 			break;
 		}
-		bwl_fail(ca->e, EEXIST,
-			 "%.*s has or had a certificate, and IKE does not tell %s from it: only "
-			 "the case of letters differs",
-			 n, de->d_name, node);
+		bwl_fail(
+			ca->e, EEXIST,
+			"%.*s has or had a certificate, and IKE does not tell %s from it: only the case of letters differs",
+			n, de->d_name, node);
 		r = bwl_hint(ca->e, "give the tray another name");
 	}
 	if (d)

@@ -13,10 +13,10 @@ struct bwl_ipsec_drop {
 	unsigned conns, sas, secrets;
 	/* duration of each step; 0: not reached */
 	uint64_t connect_ns;
-	uint64_t unload_ns;    /* connections: afterwards nobody can connect */
-	uint64_t terminate_ns; /* IKE_SAs with their CHILD_SAs; the other side is told, but not
-				* waited for */
-	uint64_t verify_ns;    /* checks that charon has no SA of theirs, and ends remaining ones */
+	uint64_t unload_ns; /* connections: afterwards nobody can connect */
+	/* IKE_SAs with their CHILD_SAs; the other side is told, but not waited for */
+	uint64_t terminate_ns;
+	uint64_t verify_ns; /* checks that charon has no SA of theirs, and ends remaining ones */
 	uint64_t credentials_ns; /* preshared keys that no connection uses; cached certificates */
 	bool posted;             /* charon hangs; it will do all this when it continues */
 };

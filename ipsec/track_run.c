@@ -52,8 +52,8 @@ static int lock_one(struct bwl_tracker *r, struct bwl_err *e)
 		return 0;
 	bwl_fail(e, EBUSY, "the kernel's SAs are tracked already");
 	return bwl_hint(
-		e, "by bwlimitd or bwlimit-ipsec.service; to look without writing: ipsec track "
-		   "--dry-run");
+		e,
+		"by bwlimitd or bwlimit-ipsec.service; to look without writing: ipsec track --dry-run");
 }
 
 static int stat_maps(const struct bwl_tracker *r, struct stat *st)

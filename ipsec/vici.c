@@ -58,8 +58,9 @@ static int lost(struct bwl_vici *v, int code, const char *what, struct bwl_err *
 	v->broken = true;
 	if (code == ETIMEDOUT) {
 		r = bwl_fail(e, code, "%s: charon does not answer (%s)", v->path, what);
-		bwl_hint(e, "it hangs or is stopped: systemctl restart strongswan (this ends its "
-			    "SAs)");
+		bwl_hint(
+			e,
+			"it hangs or is stopped: systemctl restart strongswan (this ends its SAs)");
 	} else {
 		r = bwl_fail(e, code, "%s: %s: %s", v->path, what, strerror(code));
 		bwl_hint(e, "systemctl status strongswan");
@@ -97,9 +98,8 @@ int bwl_vici_open(const char *socket_path, uint64_t timeout_ns, struct bwl_vici 
 		path += 7;
 	if (strlen(path) >= sizeof(v->path))
 		return bwl_fail(e, ENAMETOOLONG,
-				"'%.64s…' is too long for a socket: at most %zu "
-				"characters",
-				path, sizeof(v->path) - 1);
+				"'%.64s…' is too long for a socket: at most %zu characters", path,
+				sizeof(v->path) - 1);
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return bwl_fail(e, ENOMEM, "out of memory");
@@ -118,8 +118,9 @@ int bwl_vici_open(const char *socket_path, uint64_t timeout_ns, struct bwl_vici 
 		if (r == EACCES || r == EPERM)
 			bwl_hint(e, "run as root");
 		else
-			bwl_hint(e, "systemctl start strongswan, or --vici SOCKET if its socket is "
-				    "elsewhere");
+			bwl_hint(
+				e,
+				"systemctl start strongswan, or --vici SOCKET if its socket is elsewhere");
 	}
 	bwl_vici_close(v);
 	return -r;

@@ -122,9 +122,7 @@ int bwl_vici_encode(enum bwl_vici_op op, const char *name, json_t *msg, uint8_t 
 		put_section(&o, msg, 1);
 	if (o.trouble) {
 		free(o.data);
-		return bwl_fail(e, EMSGSIZE,
-				"cannot encode this message for charon: "
-				"%s",
+		return bwl_fail(e, EMSGSIZE, "cannot encode this message for charon: %s",
 				o.trouble);
 	}
 	n = o.len - 4;

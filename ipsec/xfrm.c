@@ -120,17 +120,12 @@ int bwl_xfrm_news_read(struct bwl_xfrm_news *n, bwl_xfrm_fn fn, void *arg, struc
 	while (len < 0 && errno == EINTR);
 	if (len < 0) {
 		r = errno == EWOULDBLOCK ? -EAGAIN : errno == ENOSPC ? -ENOBUFS : -errno;
-		return r == -EAGAIN || r == -ENOBUFS ? r
-						     : no_xfrm(r,
-							       "read notifications about "
-							       "SAs",
-							       e);
+		return r == -EAGAIN || r == -ENOBUFS
+			       ? r
+			       : no_xfrm(r, "read notifications about SAs", e);
 	}
 	r = mnl_cb_run(n->buf, (size_t)len, 0, 0, one, &x);
-	r = r < 0 ? bwl_fail(e, errno,
-			     "cannot parse a notification about SAs: "
-			     "%s",
-			     strerror(errno))
+	r = r < 0 ? bwl_fail(e, errno, "cannot parse a notification about SAs: %s", strerror(errno))
 		  : x.r;
 	explicit_bzero(n->buf, (size_t)len); /* NEWSA carries the key */
 	return r;

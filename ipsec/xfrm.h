@@ -39,8 +39,8 @@ struct bwl_xfrm_sa {
 	struct bwl_xfrm_addr src, dst;
 	__be32 spi;
 	uint32_t if_id, reqid, offload_ifindex;
-	uint32_t peer; /* the owner: from if_id, or from its marks on a plain interface
-			* (maps/tunnel.h) */
+	/* the owner: from if_id, or from its marks on a plain interface (maps/tunnel.h) */
+	uint32_t peer;
 	struct bwl_xfrm_mark mark;
 	uint8_t proto, mode; /* IPPROTO_ESP …; XFRM_MODE_TUNNEL … */
 	uint8_t dir;         /* IN or OUT if the kernel reports it (6.10, or offloaded) */
@@ -50,10 +50,10 @@ struct bwl_xfrm_sa {
 	bool authenticates;
 	bool udp; /* ESP in UDP (RFC 3948) */
 	bool esn;
-	uint16_t overhead; /* maximum bytes added to an inner packet, including padding; 0:
-			    * unknown */
-	uint32_t stamp;    /* for who keeps a table of them */
-	char alg[64];      /* the cipher's name in the kernel: "rfc4106(gcm(aes))" */
+	/* maximum bytes added to an inner packet, including padding; 0: unknown */
+	uint16_t overhead;
+	uint32_t stamp; /* for who keeps a table of them */
+	char alg[64];   /* the cipher's name in the kernel: "rfc4106(gcm(aes))" */
 	struct bwl_xfrm_life life;
 };
 /* Is it within its hard limits at this wall-clock time? */

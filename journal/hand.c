@@ -29,7 +29,6 @@ int bwl_journal_apply(struct bwl_pins *p, struct bwl_policy *pol, const struct b
 	if (!o->confirm_ns && bwl_journal_raise(p, pol, UINT64_MAX, e))
 		r = bwl_hint(
 			e,
-			"the policy is in force, but limits lowered by hand are lower again after "
-			"a reboot: apply the policy again");
+			"the policy is in force, but limits lowered by hand are lower again after a reboot: apply the policy again");
 	return r;
 }

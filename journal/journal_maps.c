@@ -263,9 +263,9 @@ int bwl_journal_closed_by(struct bwl_pins *p, const struct bwl_journal_by *by, s
 	if (!r)
 		return 0;
 	if (dir_of(p) && access(dir_of(p), R_OK | W_OK) && errno == EACCES) {
-		bwl_fail(e, EACCES,
-			 "it is closed; it stays closed over a reboot if bwlimitd runs: bwlimitd "
-			 "writes the journal, this user may not");
+		bwl_fail(
+			e, EACCES,
+			"it is closed; it stays closed over a reboot if bwlimitd runs: bwlimitd writes the journal, this user may not");
 		return bwl_hint(e, "systemctl status bwlimitd; as root: bwlimit-ctl journal show");
 	}
 	bwl_fail(e, EIO, "it is closed, but only until reboot: %.600s", why.text);

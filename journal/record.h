@@ -55,8 +55,8 @@ struct bwl_journal_limits {
 struct bwl_journal_rec {
 	uint32_t kind;
 	uint64_t seq;
-	uint64_t at; /* when it was closed or opened: its number, or in a compacted file its
-		      * first one */
+	/* when it was closed or opened: its number, or in a compacted file its first one */
+	uint64_t at;
 	uint64_t wall_s;
 	char name[BWL_NAME_LEN];
 	struct bwl_journal_limits lim;

@@ -73,20 +73,17 @@ bool bwl_journal_fits(const char *dir, const struct bwl_journal_bound *b,
 	if (memcmp(b->tag, tag, BWL_JOURNAL_TAG))
 		snprintf(why, n, "it is bound to another counter than this TPM's");
 	else if (is < want)
-		snprintf(why, n,
-			 "it is at epoch %llu but the TPM counts %llu: it is an old "
-			 "copy",
+		snprintf(why, n, "it is at epoch %llu but the TPM counts %llu: it is an old copy",
 			 is, want);
 	else if (is > want + 1)
 		snprintf(why, n,
-			 "it is at epoch %llu but the TPM counts only %llu: it is another "
-			 "TPM",
-			 is, want);
+			 "it is at epoch %llu but the TPM counts only %llu: it is another TPM", is,
+			 want);
 	else if (!bwl_journal_has(dir, b->seq, b->digest))
-		snprintf(why, n,
-			 "record %llu, confirmed by the TPM's counter, is missing: it is an old "
-			 "copy",
-			 seq);
+		snprintf(
+			why, n,
+			"record %llu, confirmed by the TPM's counter, is missing: it is an old copy",
+			seq);
 	else
 		return true;
 	return false;

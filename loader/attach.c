@@ -46,8 +46,8 @@ static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *po
 	for (i = 0; !wanted && pol && i < pol->npeers; i++)
 		wanted = pol->peers[i].grant.present && bwl_mode_paces(pol->peers[i].mode);
 	if (wanted && !bwl_kernel_keeps_times()) {
-		bwl_warn("the kernel forgets departure times (before Linux 5.18): mode shape "
-			 "polices, mode mark drops sooner");
+		bwl_warn(
+			"the kernel forgets departure times (before Linux 5.18): mode shape polices, mode mark drops sooner");
 		return;
 	}
 	for (i = 0; wanted && i < a->nuplink; i++)
@@ -238,8 +238,8 @@ static int close_ports(const struct bwl_load *l, const struct bwl_netdev *host, 
 static void say_ignored(const struct bwl_load *l, const struct bwl_attach *a)
 {
 	if (l->reused && a->make.fresh_volume)
-		bwl_warn("--fresh-volume has no effect: the maps already exist, with what was "
-			 "spent");
+		bwl_warn(
+			"--fresh-volume has no effect: the maps already exist, with what was spent");
 	if (l->reused && a->make.drill && !l->pins->ctl->drill)
 		bwl_warn("--drill has no effect: the maps already exist");
 }

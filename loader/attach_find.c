@@ -105,8 +105,9 @@ static int find_all(const struct find *f, struct bwl_netdev *host, struct bwl_ne
 	if (!r && !a->nuplink && !a->named_uplink) {
 		bwl_fail(e, ENODEV, "no uplink of the policy is there: %s is absent",
 			 a->absent[0].name);
-		return bwl_hint(e, "ip link show lists the devices; with one of its uplinks: "
-				   "bwlimit-load attach");
+		return bwl_hint(
+			e,
+			"ip link show lists the devices; with one of its uplinks: bwlimit-load attach");
 	}
 	if (!r)
 		r = find_kind(f, BWL_PORT_HOST, host, e);

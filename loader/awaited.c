@@ -56,9 +56,9 @@ int bwl_await_absent(struct bwl_load *l, const struct bwl_attach *a, struct bwl_
 
 		bwl_port_await(l->pins, (unsigned)bwl_port_id_for(l->pins, x->name), x->name,
 			       x->kind);
-		bwl_warn("%s %s is absent: it is awaited, and attached when it appears "
-			 "(bwlimit-load await)",
-			 x->kind == BWL_PORT_HOST ? "host port" : "uplink", x->name);
+		bwl_warn(
+			"%s %s is absent: it is awaited, and attached when it appears (bwlimit-load await)",
+			x->kind == BWL_PORT_HOST ? "host port" : "uplink", x->name);
 		/* Who watches for it may have seen it before this. */
 		if (bwl_netdev_get(x->name, &d, NULL))
 			continue;

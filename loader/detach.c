@@ -77,8 +77,8 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 	if (!r)
 		r = bwl_await_open(&l, &came, e);
 	if (r && l.pins && l.pins->ctl->stop == BWL_UPGRADING)
-		bwl_warn("everything stays closed (reason upgrade) until bwlimit-load upgrade "
-			 "succeeds");
+		bwl_warn(
+			"everything stays closed (reason upgrade) until bwlimit-load upgrade succeeds");
 	bwl_load_end(&l);
 	return r;
 }

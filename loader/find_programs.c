@@ -126,10 +126,10 @@ int bwl_scan_strays(const struct bwl_load *l, const struct bwl_attach *a, struct
 			named |= !strcmp(a->management[k], f[i].dev.name);
 		if (named || !is_pinned_here(l, &f[i]))
 			continue;
-		bwl_warn("%s has programs of an earlier attach and is not among the ports given: "
-			 "%s",
-			 f[i].dev.name,
-			 f[i].kind == BWL_PORT_HOST ? "set down, programs removed" : "removed");
+		bwl_warn(
+			"%s has programs of an earlier attach and is not among the ports given: %s",
+			f[i].dev.name,
+			f[i].kind == BWL_PORT_HOST ? "set down, programs removed" : "removed");
 		if (f[i].kind == BWL_PORT_HOST)
 			r = bwl_netdev_set_up(f[i].dev.ifindex, false, e);
 		if (!r)

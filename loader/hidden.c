@@ -167,13 +167,13 @@ static int say_hidden(const struct place *x, struct bwl_err *e)
 
 static int say_elsewhere(const struct place *x, struct bwl_err *e)
 {
-	bwl_fail(e, ENOENT,
-		 "programs are on %s, but their pins are not in this mount namespace: process 1 "
-		 "has another BPF file system at %s",
-		 x->ports, x->dir);
+	bwl_fail(
+		e, ENOENT,
+		"programs are on %s, but their pins are not in this mount namespace: process 1 has another BPF file system at %s",
+		x->ports, x->dir);
 	return bwl_hint(
-		e, "nsenter --mount=/proc/1/ns/mnt bwlimit-load …; ip netns exec hides it: nsenter "
-		   "--net=/run/netns/NAME keeps it");
+		e,
+		"nsenter --mount=/proc/1/ns/mnt bwlimit-load …; ip netns exec hides it: nsenter --net=/run/netns/NAME keeps it");
 }
 
 static int say_missing(const struct place *x, struct bwl_err *e)
@@ -182,9 +182,9 @@ static int say_missing(const struct place *x, struct bwl_err *e)
 		 *x->ports ? ", and programs are on " : "", x->ports);
 	if (*x->ports)
 		return bwl_hint(
-			e, "mount -t bpf bpf " BPFFS
-			   "; the pins are not in it: bwlimit-load attach makes new maps, volumes "
-			   "start spent");
+			e,
+			"mount -t bpf bpf " BPFFS
+			"; the pins are not in it: bwlimit-load attach makes new maps, volumes start spent");
 	return bwl_hint(e, is_above(BPFFS, x->dir) ? "mount -t bpf bpf " BPFFS
 						     ", then bwlimit-load attach"
 						   : "--pin-dir takes a folder under " BPFFS);
@@ -197,16 +197,16 @@ static int say_removed(const struct place *x, struct bwl_err *e)
 		 x->ports, x->dir);
 	return bwl_hint(
 		e,
-		"bwlimit-load attach with the same ports gives them new maps: host ports are down "
-		"meanwhile, volumes start spent; if the maps are pinned elsewhere: --pin-dir DIR");
+		"bwlimit-load attach with the same ports gives them new maps: host ports are down meanwhile, volumes start spent; if the maps are pinned elsewhere: --pin-dir DIR");
 }
 
 static int say_nothing(const struct place *x, struct bwl_err *e)
 {
-	bwl_fail(e, ENOENT, "nothing is attached at %s%s", x->dir,
-		 x->has_rules ? "; rules by input device remain, of `down` or of an attach whose "
-				"programs are gone"
-			      : "");
+	bwl_fail(
+		e, ENOENT, "nothing is attached at %s%s", x->dir,
+		x->has_rules
+			? "; rules by input device remain, of `down` or of an attach whose programs are gone"
+			: "");
 	return bwl_hint(e, "bwlimit-load attach");
 }
 

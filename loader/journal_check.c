@@ -22,10 +22,9 @@ static bool mode_is(const char *word)
 
 static bool put_off(const char *why)
 {
-	bwl_warn("cannot tell whether the journal of closures is an old copy: %s; nothing passes "
-		 "until bwlimitd has compared it with the TPM's counter (on a machine that will "
-		 "never have a TPM: BWLIMIT_TPM=none in /etc/default/bwlimit)",
-		 why);
+	bwl_warn(
+		"cannot tell whether the journal of closures is an old copy: %s; nothing passes until bwlimitd has compared it with the TPM's counter (on a machine that will never have a TPM: BWLIMIT_TPM=none in /etc/default/bwlimit)",
+		why);
 	return false;
 }
 
@@ -63,13 +62,12 @@ static bool judge(struct bwl_pins *p, const char *dir, struct bwl_journal *j)
 		return bound == -ENOENT && !mode_is("required") ? true : put_off(e.text);
 	if (bound == -ENOENT)
 		return s.has_index
-			       ? put_off("the TPM has a counter, but the journal is not bound to "
-					 "it")
+			       ? put_off("the TPM has a counter, but the journal is not bound to it")
 			       : true;
 	if (!s.has_index)
-		return refuse(p, dir, j,
-			      "it is bound to a TPM's counter, but the TPM has none: the TPM was "
-			      "cleared, or it is another TPM");
+		return refuse(
+			p, dir, j,
+			"it is bound to a TPM's counter, but the TPM has none: the TPM was cleared, or it is another TPM");
 	if (bound)
 		return put_off("the file `bound` cannot be read");
 	return bwl_journal_fits(dir, &b, s.tag, s.count, why) ? true : refuse(p, dir, j, why);

@@ -385,15 +385,15 @@ static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, bo
 		if (!forms[i].frags)
 			bwl_warn("XDP without multi-buffer frames: the kernel refuses xdp.frags");
 		if (l->tunnel && !forms[i].tunnel)
-			bwl_warn("the kernel refuses the tunnel device's programs; encrypted peers "
-				 "stay closed (reason no-sa)");
+			bwl_warn(
+				"the kernel refuses the tunnel device's programs; encrypted peers stay closed (reason no-sa)");
 		l->tunnel = forms[i].tunnel;
 		l->by_mark = forms[i].by_mark;
 	}
 	if (r && last == 1)
-		bwl_hint(e,
-			 "run this with CAP_SYS_ADMIN (a root shell has it), or run bwlimit-load "
-			 "attach: it makes a new tunnel device, a plain one");
+		bwl_hint(
+			e,
+			"run this with CAP_SYS_ADMIN (a root shell has it), or run bwlimit-load attach: it makes a new tunnel device, a plain one");
 	return r;
 }
 

@@ -102,9 +102,7 @@ static int may(const struct load_command *c, const struct bwl_attach *a, struct 
 	bool attach = c->run == cmd_attach;
 
 	if (c->run == cmd_detach && a->open)
-		return bwl_enrolled_refuses(NULL,
-					    "detach --open leaves hosts without any "
-					    "limit",
+		return bwl_enrolled_refuses(NULL, "detach --open leaves hosts without any limit",
 					    e);
 	if (attach && a->make.fresh_volume)
 		return bwl_enrolled_refuses(NULL, "volumes would begin unspent (--fresh-volume)",
@@ -113,10 +111,10 @@ static int may(const struct load_command *c, const struct bwl_attach *a, struct 
 		return bwl_enrolled_refuses(
 			NULL, "a clock that is slow makes grants longer (--trust-clock)", e);
 	if (attach && !bwl_journal_dir(a->make.drill))
-		return bwl_enrolled_refuses(NULL,
-					    "without a journal nothing stays closed over a reboot "
-					    "(BWLIMIT_JOURNAL_DIR)",
-					    e);
+		return bwl_enrolled_refuses(
+			NULL,
+			"without a journal nothing stays closed over a reboot (BWLIMIT_JOURNAL_DIR)",
+			e);
 	return 0;
 }
 
@@ -204,10 +202,10 @@ static const struct option options[] = {
 static int add(const char **list, unsigned *n, const char *what, struct bwl_err *e)
 {
 	if (*n >= BWL_MAX_PORTS || strlen(optarg) >= IFNAMSIZ)
-		return bwl_fail(e, EINVAL,
-				"--%s %s: must be a device name of 1 to 15 characters, at most %d "
-				"of them",
-				what, optarg, BWL_MAX_PORTS);
+		return bwl_fail(
+			e, EINVAL,
+			"--%s %s: must be a device name of 1 to 15 characters, at most %d of them",
+			what, optarg, BWL_MAX_PORTS);
 	list[(*n)++] = optarg;
 	return 0;
 }
@@ -220,10 +218,8 @@ static int number(uint32_t *ret, const char *what, uint32_t min, uint32_t max, s
 	errno = 0;
 	v = strtoul(optarg, &end, 10);
 	if (errno || *end || end == optarg || optarg[0] == '-' || v < min || v > max)
-		return bwl_fail(e, EINVAL,
-				"--%s %s: must be a number from %u to "
-				"%u",
-				what, optarg, min, max);
+		return bwl_fail(e, EINVAL, "--%s %s: must be a number from %u to %u", what, optarg,
+				min, max);
 	*ret = (uint32_t)v;
 	return 0;
 }
@@ -262,8 +258,7 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 	case O_TUNNEL:
 		if (!*optarg || strlen(optarg) >= IFNAMSIZ)
 			return bwl_fail(e, EINVAL,
-					"--tunnel %s: must be a device name of 1 to 15 "
-					"characters",
+					"--tunnel %s: must be a device name of 1 to 15 characters",
 					optarg);
 		a->tunnel = optarg;
 		return 0;
@@ -350,11 +345,11 @@ static int run(int argc, char **argv)
 			puts("bwlimit-load " BWL_VERSION);
 			return 0;
 		}
-		r = opt == '?' ? bwl_fail(&e, EINVAL,
-					  "%s: unknown option, or a value is missing or not "
-					  "expected",
-					  argv[optind - 1])
-			       : option(&a, opt, &e);
+		r = opt == '?'
+			    ? bwl_fail(&e, EINVAL,
+				       "%s: unknown option, or a value is missing or not expected",
+				       argv[optind - 1])
+			    : option(&a, opt, &e);
 	}
 	if (!r && optind < argc && !strcmp(argv[optind], "help")) {
 		help = true;

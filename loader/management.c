@@ -78,9 +78,9 @@ static void attach_one(struct bwl_load *l, const struct bwl_attach *a, const str
 	if (id >= 0 && found)
 		l->pins->dev[id].flags |= BWL_DEV_FOUND;
 	if (found)
-		bwl_warn("%s is up, has an address and is not a port: it counts as management; "
-			 "name management devices by --management DEV",
-			 d->name);
+		bwl_warn(
+			"%s is up, has an address and is not a port: it counts as management; name management devices by --management DEV",
+			d->name);
 }
 
 /* Returns how many of the named devices exist, or a negative errno. */

@@ -111,8 +111,7 @@ static void encap(const struct probe_port *p, const void *with, struct probe_ans
 		 : p->eswitch.encap == DEVLINK_ESWITCH_ENCAP_MODE_BASIC ? "basic"
 									: "unknown");
 	snprintf(ret->todo, sizeof(ret->todo),
-		 "before the first SA is installed: devlink dev eswitch set %s encap-mode "
-		 "none",
+		 "before the first SA is installed: devlink dev eswitch set %s encap-mode none",
 		 p->self->card);
 }
 
@@ -125,10 +124,10 @@ static void steering(const struct probe_port *p, const void *with, struct probe_
 	}
 	ret->works = !strcmp(p->steering, "dmfs");
 	snprintf(ret->answer, sizeof(ret->answer), "%s", p->steering);
-	snprintf(ret->todo, sizeof(ret->todo),
-		 "in legacy mode, before switchdev: devlink dev param set %s name "
-		 "flow_steering_mode value dmfs cmode runtime",
-		 p->self->card);
+	snprintf(
+		ret->todo, sizeof(ret->todo),
+		"in legacy mode, before switchdev: devlink dev param set %s name flow_steering_mode value dmfs cmode runtime",
+		p->self->card);
 }
 
 /* Looks at all functions of the card: one that has it is enough. */
@@ -178,13 +177,12 @@ static void queues(const struct probe_port *p, const void *with, struct probe_an
 	snprintf(ret->answer, sizeof(ret->answer), "%u of %u", has, p->cpus);
 	if (p->kind == PROBE_UPLINK)
 		ret->without =
-			"on CPUs without a queue, what XDP sends through an mlx5 port is charged and "
-			"lost";
+			"on CPUs without a queue, what XDP sends through an mlx5 port is charged and lost";
 	most = most < p->cpus ? most : p->cpus;
 	if (most <= has)
-		snprintf(ret->todo, sizeof(ret->todo),
-			 "the driver has no more: keep its interrupts on as many CPUs as it has "
-			 "queues");
+		snprintf(
+			ret->todo, sizeof(ret->todo),
+			"the driver has no more: keep its interrupts on as many CPUs as it has queues");
 	else if (c->max_combined)
 		snprintf(ret->todo, sizeof(ret->todo), "ethtool -L %s combined %u", dev, most);
 	else
@@ -225,25 +223,19 @@ static void esp_offload(const struct probe_port *p, const void *with, struct pro
 const struct probe_question probe_card_questions[] = {
 	{ "eswitch-mode", "the card's switch is in switchdev mode",
 	  "no representors: a host's frames bypass the DPU", OTHER_PORT, mode, .of_card = true },
-	{ "eswitch-encap", "the card's switch does not encapsulate, which leaves tunnel mode to "
-		"IPsec",
+	{ "eswitch-encap", "the card's switch does not encapsulate, which leaves tunnel mode to IPsec",
 	  NO_PACKET, OTHER_PORT, encap, .of_card = true },
 	{ "flow-steering", "flows are steered by firmware (dmfs), which packet offload needs",
 	  NO_PACKET, OTHER_PORT, steering, .of_card = true },
 	{ "ipsec-functions", "no host function was given the card's IPsec",
 	  "a function that has it prevents packet offload here",
-	  "devlink port show reports it since Linux 6.6; before: "
-	  "--try-hardware", functions, .of_card = true },
-	{ "queues", "one queue for each CPU", "each flow uses one queue: fewer cores carry this "
-		"port",
+	  "devlink port show reports it since Linux 6.6; before: --try-hardware", functions, .of_card = true },
+	{ "queues", "one queue for each CPU", "each flow uses one queue: fewer cores carry this port",
 	  "the driver does not report it: ethtool -l, and the driver's manual", .ask = queues },
 	{ "tc-offload", "tc rules can be offloaded to the card",
-	  "no second limit in hardware; bwlimit does not need one", "nothing to "
-	  "do", .ask = tc_offload },
-	{ "esp-offload", "some kind of IPsec can be offloaded to the card (packet offload: "
-		"--try-hardware)",
-	  "the CPU cores encrypt", "install a driver and firmware with IPsec, or leave encryption "
-	  "to the cores", esp_offload,
+	  "no second limit in hardware; bwlimit does not need one", "nothing to do", .ask = tc_offload },
+	{ "esp-offload", "some kind of IPsec can be offloaded to the card (packet offload: --try-hardware)",
+	  "the CPU cores encrypt", "install a driver and firmware with IPsec, or leave encryption to the cores", esp_offload,
 	  .of = PROBE_UPLINK },
 	{ 0 }
 };

@@ -55,10 +55,10 @@ static void mode(const struct probe_port *p, const void *with, struct probe_answ
 	ret->works = stays && (!strcmp(now, "DPU") || !strcmp(now, "self-hosted"));
 	snprintf(ret->answer, sizeof(ret->answer), stays ? "%s" : "%s, next boot %s", now,
 		 next ? next : "unknown");
-	snprintf(ret->todo, sizeof(ret->todo),
-		 "mlxconfig -d %s s INTERNAL_CPU_MODEL=1 INTERNAL_CPU_OFFLOAD_ENGINE=0, then a "
-		 "power cycle of the server",
-		 p->dpu->nic->address);
+	snprintf(
+		ret->todo, sizeof(ret->todo),
+		"mlxconfig -d %s s INTERNAL_CPU_MODEL=1 INTERNAL_CPU_OFFLOAD_ENGINE=0, then a power cycle of the server",
+		p->dpu->nic->address);
 }
 
 static void firmware(const struct probe_port *p, const void *with, struct probe_answer *ret)
@@ -135,10 +135,10 @@ static void scalable(const struct probe_port *p, const void *with, struct probe_
 	ret->works = !n;
 	snprintf(ret->answer, sizeof(ret->answer), n ? "%u" : "none", n);
 	if (first)
-		snprintf(ret->todo, sizeof(ret->todo),
-			 "devlink port del %s (and the others: devlink port show); empty "
-			 "/etc/mellanox/mlnx-sf.conf",
-			 first->name);
+		snprintf(
+			ret->todo, sizeof(ret->todo),
+			"devlink port del %s (and the others: devlink port show); empty /etc/mellanox/mlnx-sf.conf",
+			first->name);
 }
 
 /* with: the offset in struct host_rights. */
@@ -158,10 +158,10 @@ static void right(const struct probe_port *p, const void *with, struct probe_ans
 		return;
 	}
 	snprintf(ret->answer, sizeof(ret->answer), "%s", ret->works ? "taken" : "held");
-	snprintf(ret->todo, sizeof(ret->todo),
-		 "mlxprivhost -d %s r --disable_rshim --disable_tracer --disable_counter_rd "
-		 "--disable_port_owner, then a power cycle",
-		 p->dpu->nic->address);
+	snprintf(
+		ret->todo, sizeof(ret->todo),
+		"mlxprivhost -d %s r --disable_rshim --disable_tracer --disable_counter_rd --disable_port_owner, then a power cycle",
+		p->dpu->nic->address);
 }
 
 /* clang-format off */
@@ -169,30 +169,25 @@ static void right(const struct probe_port *p, const void *with, struct probe_ans
 #define ASK_TOOL "as root, with MFT or mstflint installed: mlxconfig -d ADDRESS query"
 
 const struct probe_question probe_dpu_questions[] = {
-	{ "dpu-sku", "the card's product name", "a SuperNIC is delivered in NIC mode: its cores "
-		"are idle",
+	{ "dpu-sku", "the card's product name", "a SuperNIC is delivered in NIC mode: its cores are idle",
 	  ASK_TOOL, .ask = sku },
 	{ "dpu-mode", "the DPU's own cores own the data path",
 	  "the host's frames bypass the programs", ASK_TOOL, .ask = mode },
 	{ "firmware", "firmware version; none pending until a reset", "its offloads are unknown",
 	  "devlink dev info; flint -d ADDRESS query", .ask = firmware },
-	{ "driver", "driver, and the kernel it belongs to", "no representors", "modprobe "
-		"mlx5_core; dmesg", .ask = driver },
+	{ "driver", "driver, and the kernel it belongs to", "no representors", "modprobe mlx5_core; dmesg", .ask = driver },
 	{ "representors", "every host function has a device here",
 	  "frames of a function without one bypass every program",
-	  "switchdev mode (eswitch-mode above), in this network namespace; devlink port "
-	  "show", .ask = representors },
+	  "switchdev mode (eswitch-mode above), in this network namespace; devlink port show", .ask = representors },
 	{ "scalable-functions", "no scalable functions",
 	  "each is another way out: verify fails while one is up; guard sets it down",
 	  "devlink port show", .ask = scalable },
 	{ "host-level", "the host may not configure the card",
 	  "verify fails: whoever can write the DPU's image has no limits", "", RIGHT(level) },
 	{ "host-rshim", "the host has no rshim",
-	  "verify fails: over rshim the host can boot the DPU with its own "
-	  "image", "", RIGHT(rshim) },
+	  "verify fails: over rshim the host can boot the DPU with its own image", "", RIGHT(rshim) },
 	{ "host-port-owner", "the host cannot own the port",
-	  "verify fails: the owner sets the link and port up and down, and writes the port's "
-	  "registers", "", RIGHT(port_owner) },
+	  "verify fails: the owner sets the link and port up and down, and writes the port's registers", "", RIGHT(port_owner) },
 	{ "host-counters", "the host cannot read the port's counters",
 	  "otherwise it sees how much other tenants and the DPU itself send", "", RIGHT(counters) },
 	{ "host-tracer", "the host cannot use the firmware's tracer",

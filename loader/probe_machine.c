@@ -45,10 +45,10 @@ static void bridges(const struct probe_port *p, const void *with, struct probe_a
 	else
 		snprintf(ret->answer, sizeof(ret->answer), "%zu: %.30s%s", m->bridges, m->bridge,
 			 m->bridges > 1 ? ", …" : "");
-	snprintf(ret->todo, sizeof(ret->todo),
-		 "ovs-vsctl del-br %s; CREATE_OVS_BRIDGES=\"no\" in /etc/mellanox/mlnx-ovs.conf; "
-		 "systemctl disable --now openvswitch-switch",
-		 m->bridge);
+	snprintf(
+		ret->todo, sizeof(ret->todo),
+		"ovs-vsctl del-br %s; CREATE_OVS_BRIDGES=\"no\" in /etc/mellanox/mlnx-ovs.conf; systemctl disable --now openvswitch-switch",
+		m->bridge);
 }
 
 static void flows(const struct probe_port *p, const void *with, struct probe_answer *ret)
@@ -111,37 +111,29 @@ static void unseen(const struct probe_port *p, const void *with, struct probe_an
 	ret->works = !m->unseen;
 	snprintf(ret->answer, sizeof(ret->answer), "%zu", m->unseen);
 	if (m->unseen)
-		snprintf(ret->todo, sizeof(ret->todo),
-			 "%s%s: remove the card, unplug it, or name its device (--host, --uplink, "
-			 "--management)",
-			 m->first_unseen, m->unseen > 1 ? " and others" : "");
+		snprintf(
+			ret->todo, sizeof(ret->todo),
+			"%s%s: remove the card, unplug it, or name its device (--host, --uplink, --management)",
+			m->first_unseen, m->unseen > 1 ? " and others" : "");
 }
 
 /* clang-format off */
 const struct probe_question probe_machine_questions[] = {
 	{ "dpu", "a DPU that bwlimit knows (BlueField)", "the questions for one are left out below",
-	  "run probe on the DPU; for another make, check the steps of docs/bluefield.md by "
-	  "hand", .ask = dpu },
+	  "run probe on the DPU; for another make, check the steps of docs/bluefield.md by hand", .ask = dpu },
 	{ "ovs-bridges", "no bridge of Open vSwitch",
-	  "it forwards frames that the programs should judge", "systemctl status "
-	  "openvswitch-switch", .ask = bridges },
+	  "it forwards frames that the programs should judge", "systemctl status openvswitch-switch", .ask = bridges },
 	{ "ovs-flows", "no Open vSwitch flow in the card",
 	  "such frames never reach the DPU's cores, so no program sees them",
-	  "ovs-vsctl set Open_vSwitch . other_config:hw-offload=false; systemctl disable --now "
-	  "openvswitch-switch", .ask = flows },
+	  "ovs-vsctl set Open_vSwitch . other_config:hw-offload=false; systemctl disable --now openvswitch-switch", .ask = flows },
 	{ "rshim-network", "the network over rshim (tmfifo_net0) is down",
-	  "whoever has rshim can reach the DPU's services over it", "ip link set tmfifo_net0 "
-	  "down; leave it out of --management", .ask = rshim_net },
+	  "whoever has rshim can reach the DPU's services over it", "ip link set tmfifo_net0 down; leave it out of --management", .ask = rshim_net },
 	{ "clock", "the wall clock is synchronised",
-	  "neither signed times nor `until:` are trusted", "chronyc tracking; "
-	  "timedatectl", .ask = clock_is_right },
-	{ "tpm", "a TPM", "a rollback of the whole disk (ledger, journal of closures) is not "
-		"detected",
-	  "enable the firmware's TPM (fTPM): docs/journal.md; without one, accept this "
-	  "limit", .ask = tpm },
+	  "neither signed times nor `until:` are trusted", "chronyc tracking; timedatectl", .ask = clock_is_right },
+	{ "tpm", "a TPM", "a rollback of the whole disk (ledger, journal of closures) is not detected",
+	  "enable the firmware's TPM (fTPM): docs/journal.md; without one, accept this limit", .ask = tpm },
 	{ "unit-memory", "units that make maps have no memory limit",
-	  "attach, or applying a large policy, fails", "systemctl show -p MemoryMax bwlimit "
-	  "bwlimitd", .ask = memory },
+	  "attach, or applying a large policy, fails", "systemctl show -p MemoryMax bwlimit bwlimitd", .ask = memory },
 	{ "unseen-nics", "every network card here is a DPU's or was named",
 	  "this tray has ports that bwlimit does not see: what leaves through them has no limit",
 	  "ls /sys/bus/pci/devices/*/net", .ask = unseen },

@@ -125,20 +125,14 @@ static void try_generic(const struct probe_port *p, const void *with, struct pro
 /* clang-format off */
 const struct probe_question probe_port_questions[] = {
 	{ "tcx", "tcx with a bpf_link", "clsact filters are used",
-	  "boot Linux 6.6 or newer: root on the DPU can remove a filter unnoticed, but not a "
-	  "link", .ask = try_tcx },
-	{ "clsact", "clsact", "tcx is used", "modprobe sch_ingress cls_bpf, if there is no "
-		"tcx", .ask = try_clsact },
+	  "boot Linux 6.6 or newer: root on the DPU can remove a filter unnoticed, but not a link", .ask = try_tcx },
+	{ "clsact", "clsact", "tcx is used", "modprobe sch_ingress cls_bpf, if there is no tcx", .ask = try_clsact },
 	{ "xdp-native", "XDP native", "generic XDP is used",
 	  "nothing: TC enforces; for `path: offload`: a driver with native XDP", .ask = native },
-	{ "xdp-sends", "XDP sends frames that are redirected to it", "TC carries peers with "
-		"`path: offload`; as the kernel reports it since Linux 6.3",
-	  "nothing; for `path: offload`: Linux 6.3 or newer and a driver that reports "
-	  "it", .ask = sends },
-	{ "xdp-multi-buffer", "XDP native, multi-buffer", "jumbo frames or GSO may rule out "
-		"native XDP",
-	  "nothing at an MTU of 1500; with jumbo frames look at `how` in bwlimit-load "
-	  "status", .ask = try_frags },
+	{ "xdp-sends", "XDP sends frames that are redirected to it", "TC carries peers with `path: offload`; as the kernel reports it since Linux 6.3",
+	  "nothing; for `path: offload`: Linux 6.3 or newer and a driver that reports it", .ask = sends },
+	{ "xdp-multi-buffer", "XDP native, multi-buffer", "jumbo frames or GSO may rule out native XDP",
+	  "nothing at an MTU of 1500; with jumbo frames look at `how` in bwlimit-load status", .ask = try_frags },
 	{ "xdp-generic", "XDP generic", "only TC enforces",
 	  "nothing: XDP only drops early", .ask = try_generic },
 	{ 0 }

@@ -173,8 +173,7 @@ static int start_cleaner(struct bwl_err *e)
 		close(ready[0]);
 		return bwl_fail(
 			e, EAGAIN,
-			"cannot start the process that removes the trial objects: nothing is "
-			"tried");
+			"cannot start the process that removes the trial objects: nothing is tried");
 	}
 	close(ready[0]);
 	return 0;
@@ -206,11 +205,11 @@ int probe_try_end(struct bwl_err *e)
 	now.alive = -1;
 	if (now.cleaner && (waitpid(now.cleaner, &status, 0) < 0 || status)) {
 		bwl_fail(e, EBUSY, "not all trial objects could be removed from the card");
-		r = bwl_hint(e,
-			     "ip xfrm state; ip xfrm policy; tc filter show dev PORT ingress; tc "
-			     "actions list action police: what names " PROBE_TO
-			     " or index %u; else restart the DPU",
-			     PROBE_ID);
+		r = bwl_hint(
+			e,
+			"ip xfrm state; ip xfrm policy; tc filter show dev PORT ingress; tc actions list action police: what names " PROBE_TO
+			" or index %u; else restart the DPU",
+			PROBE_ID);
 	}
 	if (!now.cleaner && now.lock.dir_fd >= 0)
 		remove_folders();
@@ -341,8 +340,7 @@ const struct probe_question probe_try_questions[] = {
 	  BOTH(sa, rule), .of = PROBE_UPLINK },
 	{ "try-sa-after-rule", "the card accepts an SA after a flower rule of a host port",
 	  "one such rule, for example of OVS, makes the card refuse every SA",
-	  "remove rules in hardware before the SAs come: tc filter show dev PORT ingress, "
-	  "ovs-vsctl show",
+	  "remove rules in hardware before the SAs come: tc filter show dev PORT ingress, ovs-vsctl show",
 	  BOTH(rule, sa), .of = PROBE_UPLINK },
 	{ 0 }
 };

@@ -44,17 +44,18 @@ static struct bwl_schema read_schema(int fd)
 
 static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e)
 {
-	bwl_fail(e, EPROTO,
-		 "%s holds maps of another schema (ABI %u, layout %016llx), which this program "
-		 "does not know (ABI %u, layouts %u to %u: %016llx)",
-		 dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_first(),
-		 bwl_layout_now(), (unsigned long long)bwl_layout());
+	bwl_fail(
+		e, EPROTO,
+		"%s holds maps of another schema (ABI %u, layout %016llx), which this program does not know (ABI %u, layouts %u to %u: %016llx)",
+		dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_first(),
+		bwl_layout_now(), (unsigned long long)bwl_layout());
 	if (bwl_layout_is_gone(s->layout))
-		return bwl_hint(e,
-				"these maps are of a version before 0.3.0: install 0.3.0 and run "
-				"its bwlimit-load upgrade, then this one's; " AFRESH);
-	return bwl_hint(e, "these maps are of a later version: install it, or a later one, and run "
-			   "its bwlimit-load upgrade; " AFRESH);
+		return bwl_hint(
+			e,
+			"these maps are of a version before 0.3.0: install 0.3.0 and run its bwlimit-load upgrade, then this one's; " AFRESH);
+	return bwl_hint(
+		e,
+		"these maps are of a later version: install it, or a later one, and run its bwlimit-load upgrade; " AFRESH);
 }
 
 /* Opens an inner map of a generation; negative if there is none, or it is not pinned. */

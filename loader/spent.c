@@ -46,7 +46,5 @@ void bwl_spent_say(struct bwl_pins *p)
 	bwl_warn("volumes start spent, because new maps do not know earlier use: %s%s", s.names,
 		 more);
 	bwl_warn(
-		"bwlimitd gives back what its ledger knows; `bwlimit-ctl grant NAME volume +V once "
-		"reason TEXT` gives a peer V more; a volume with a window is free again once the "
-		"window has passed; for a zone: bwlimit-ctl zone set");
+		"bwlimitd gives back what its ledger knows; `bwlimit-ctl grant NAME volume +V once reason TEXT` gives a peer V more; a volume with a window is free again once the window has passed; for a zone: bwlimit-ctl zone set");
 }

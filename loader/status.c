@@ -196,8 +196,7 @@ static void print_desired(const json_t *o)
 
 	if (!strcmp(str(o, "state"), "damaged"))
 		bwl_say(2,
-			"the accepted copy of the policy is damaged: after a reboot everything is "
-			"closed; a running bwlimitd writes a new one");
+			"the accepted copy of the policy is damaged: after a reboot everything is closed; a running bwlimitd writes a new one");
 	if (str(no, "why"))
 		bwl_say(2,
 			"refused since %s; the previously accepted policy stays in force: %s%s%.0lld%s%s",
@@ -222,24 +221,19 @@ static void print_head(const json_t *o)
 		yes(o, "drill") ? ", DRILL" : "");
 	if (!strcmp(journal, "missing") || !strcmp(journal, "cut"))
 		bwl_say(2,
-			"the journal of closures is %s: after a reboot everything is closed; "
-			"bwlimit-ctl journal init",
+			"the journal of closures is %s: after a reboot everything is closed; bwlimit-ctl journal init",
 			journal);
 	print_desired(json_object_get(o, "desired"));
 	if (json_is_number(trial) && json_number_value(trial) < 0)
 		bwl_say(2,
-			"a policy was not confirmed in time: all is at its floor until the one "
-			"before returns: systemctl status bwlimitd, or bwlimit-ctl policy rollback");
+			"a policy was not confirmed in time: all is at its floor until the one before returns: systemctl status bwlimitd, or bwlimit-ctl policy rollback");
 	else if (json_is_number(trial))
 		bwl_say(2,
-			"a policy is on trial: its grants end in %s, and the desired policy, "
-			"signed documents and edits wait until then: bwlimit-ctl policy confirm, "
-			"or policy rollback",
+			"a policy is on trial: its grants end in %s, and the desired policy, signed documents and edits wait until then: bwlimit-ctl policy confirm, or policy rollback",
 			bwl_human_time(json_number_value(trial), buf));
 	if (!yes(o, "clock_synchronised"))
 		bwl_say(2,
-			"the wall clock is not synchronised: neither signed times nor `until:` are "
-			"trusted; chronyc tracking");
+			"the wall clock is not synchronised: neither signed times nor `until:` are trusted; chronyc tracking");
 	if (state && strcmp(state, "live"))
 		bwl_say(2, "%s: every grant is at its floor until bwlimit-ctl lease renew",
 			strcmp(state, "never") ? "the lease has ended"

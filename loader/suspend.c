@@ -35,9 +35,9 @@ int bwl_suspend_attach(const struct bwl_load *l, struct bwl_err *e)
 	fd = bpf_raw_tracepoint_open(TRACEPOINT, bwl_load_prog(l->skel, PROG));
 	if (fd < 0) {
 		if (can_suspend())
-			bwl_warn("the kernel does not report a suspend (%s): after one, each CPU "
-				 "may pass up to 256 KiB of a grant that has ended",
-				 strerror(errno));
+			bwl_warn(
+				"the kernel does not report a suspend (%s): after one, each CPU may pass up to 256 KiB of a grant that has ended",
+				strerror(errno));
 		return 0;
 	}
 	err = bpf_obj_pin(fd, fresh) || rename(fresh, path) ? errno : 0;
@@ -82,11 +82,11 @@ void bwl_suspend_check(struct bwl_report *r, const struct bwl_pins *p, struct bw
 	if (built)
 		bwl_hook_tag(bwl_load_prog(built, PROG), want);
 	if (!linked || linked != info.id)
-		bwl_check(r, "suspend", can_suspend() ? BWL_WARN : BWL_OK, "bwlimit-load attach",
-			  can_suspend()
-				  ? "no program notes a suspend: after one, each CPU may pass up "
-				    "to 256 KiB of a grant that has ended"
-				  : "this kernel cannot suspend");
+		bwl_check(
+			r, "suspend", can_suspend() ? BWL_WARN : BWL_OK, "bwlimit-load attach",
+			can_suspend()
+				? "no program notes a suspend: after one, each CPU may pass up to 256 KiB of a grant that has ended"
+				: "this kernel cannot suspend");
 	else if (*want && strcmp(want, tag))
 		bwl_check(r, "suspend", BWL_FAIL, "bwlimit-load upgrade",
 			  PROG " has tag %s, this version's is %s", tag, want);

@@ -38,9 +38,7 @@ static void check_attach_point(const struct ports *c, const struct bwl_netdev *d
 	char want[17] = "", why[BWL_WHY_LEN];
 
 	if (bwl_hook_query(&at, &st, &e)) {
-		bwl_check(c->r, "program", BWL_FAIL, "run bwlimit-load verify as root",
-			  "%s: "
-			  "%s",
+		bwl_check(c->r, "program", BWL_FAIL, "run bwlimit-load verify as root", "%s: %s",
 			  d->name, e.text);
 		return;
 	}
@@ -60,11 +58,11 @@ static void check_attach_point(const struct ports *c, const struct bwl_netdev *d
 			  "remove it, or run bwlimit-load attach to move bwlimit's in front",
 			  "%s: foreign program %u runs before %s", d->name, st.foreign_id, s->prog);
 	else if (!st.link_id)
-		bwl_check(c->r, "program", BWL_WARN,
-			  "bwlimit-load attach with --tc tcx or --xdp auto, if the kernel has it",
-			  "%s: %s by %s, tag %s, without a bpf_link: anyone with CAP_NET_ADMIN can "
-			  "remove it%s%s",
-			  d->name, s->prog, st.how, st.tag, *why ? "; " : "", why);
+		bwl_check(
+			c->r, "program", BWL_WARN,
+			"bwlimit-load attach with --tc tcx or --xdp auto, if the kernel has it",
+			"%s: %s by %s, tag %s, without a bpf_link: anyone with CAP_NET_ADMIN can remove it%s%s",
+			d->name, s->prog, st.how, st.tag, *why ? "; " : "", why);
 	else if (*why)
 		bwl_check(c->r, "program", BWL_WARN, "bwlimit-load probe",
 			  "%s: %s by %s, tag %s, link %u: %s", d->name, s->prog, st.how, st.tag,
@@ -91,14 +89,12 @@ static void check_counts(struct bwl_report *r, const struct bwl_netdev *d, unsig
 		if (!strcmp(x.driver, whole[i]))
 			bwl_check(
 				r, "port-counts", BWL_OK, "",
-				"%s (%s) counts a GSO packet of the other end as one frame: its own "
-				"counters may be below the reasons with merged frames",
+				"%s (%s) counts a GSO packet of the other end as one frame: its own counters may be below the reasons with merged frames",
 				d->name, x.driver);
 	if (x.generic && x.merges)
 		bwl_check(
 			r, "port-counts", BWL_OK, "",
-			"%s: XDP runs in generic form, behind GRO: what it drops it counts as one "
-			"frame, merged or not",
+			"%s: XDP runs in generic form, behind GRO: what it drops it counts as one frame, merged or not",
 			d->name);
 }
 
@@ -134,10 +130,10 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 		check_attach_point(c, d, &s[k]);
 	if (known->kind != BWL_PORT_MANAGEMENT &&
 	    bwl_programs_foreign_xdp(c->p, d, known->kind, c->ctl_id, &foreign)) {
-		snprintf(next, sizeof(next),
-			 "ip link set %s xdp off; beneath libxdp's dispatcher xdp-loader unload %s "
-			 "--id %u",
-			 d->name, d->name, foreign);
+		snprintf(
+			next, sizeof(next),
+			"ip link set %s xdp off; beneath libxdp's dispatcher xdp-loader unload %s --id %u",
+			d->name, d->name, foreign);
 		bwl_check(c->r, "foreign-xdp", BWL_FAIL, next,
 			  "%s: foreign XDP program %u runs before everything", d->name, foreign);
 	}
@@ -156,10 +152,10 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 			  d->mtu, known->mtu);
 	if (known->kind == BWL_PORT_UPLINK && known->flags & BWL_DEV_FQ &&
 	    (bwl_netdev_is_paced(d->ifindex, &paced, NULL) || !paced))
-		bwl_check(c->r, "uplink-fq", BWL_FAIL, "bwlimit-load attach --pace",
-			  "uplink %s has no fq any more: packets of mode shape leave up to the "
-			  "horizon early",
-			  d->name);
+		bwl_check(
+			c->r, "uplink-fq", BWL_FAIL, "bwlimit-load attach --pace",
+			"uplink %s has no fq any more: packets of mode shape leave up to the horizon early",
+			d->name);
 	check_counts(c->r, d, known->kind);
 	check_up(c->r, d, known->kind);
 }
@@ -190,10 +186,10 @@ static void check_present(const struct ports *c, const struct bwl_netdev *now,
 
 	if (now && strcmp(now->name, name)) {
 		snprintf(next, sizeof(next), "ip link set %s name %s", now->name, name);
-		bwl_check(c->r, "port-present", BWL_FAIL, next,
-			  "port %s is called %s now: its limits go on, but nothing of it reaches "
-			  "the DPU itself",
-			  name, now->name);
+		bwl_check(
+			c->r, "port-present", BWL_FAIL, next,
+			"port %s is called %s now: its limits go on, but nothing of it reaches the DPU itself",
+			name, now->name);
 	}
 	if (now)
 		return;
@@ -254,12 +250,12 @@ static void check_policy_ports(struct bwl_report *r, struct bwl_pins *p, const s
 	bwl_ports_awaited(p, &awaited);
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		if (awaited & 1ULL << i && bwl_netdev_get(p->dev[i].name, &d, NULL))
-			bwl_check(r, "port-awaited", BWL_WARN,
-				  "make it appear, or take it out of the policy; attached by "
-				  "bwlimit-await.service",
-				  "%s %s of the policy is absent: it is awaited",
-				  p->dev[i].kind == BWL_PORT_HOST ? "host port" : "uplink",
-				  p->dev[i].name);
+			bwl_check(
+				r, "port-awaited", BWL_WARN,
+				"make it appear, or take it out of the policy; attached by bwlimit-await.service",
+				"%s %s of the policy is absent: it is awaited",
+				p->dev[i].kind == BWL_PORT_HOST ? "host port" : "uplink",
+				p->dev[i].name);
 		else if (g->base->port[i].flags && !p->dev[i].ifindex)
 			bwl_check(r, "policy-port", BWL_FAIL, "bwlimit-load attach",
 				  "port %s of the policy is not attached", g->base->port[i].name);
@@ -370,9 +366,9 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	unsigned i;
 
 	if (p->ctl->stop == BWL_UNJUDGED)
-		bwl_check(r, "stop-switch", BWL_WARN, "journalctl -u bwlimitd",
-			  "nothing passes: bwlimitd has not yet compared the journal of closures "
-			  "with the TPM's counter");
+		bwl_check(
+			r, "stop-switch", BWL_WARN, "journalctl -u bwlimitd",
+			"nothing passes: bwlimitd has not yet compared the journal of closures with the TPM's counter");
 	else if (p->ctl->stop == BWL_CLOSED || p->ctl->stop == BWL_CLOSED_UNJUDGED)
 		bwl_check(r, "stop-switch", BWL_WARN, "bwlimit-load up",
 			  "nothing passes: the host ports were not opened yet");
@@ -396,10 +392,10 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 		  g.base->node_name, g.base->npeers, BWL_S(g.base->npeers),
 		  strspn(hex, "0") == 64 ? "none (edited since it was applied)" : hex);
 	if (pending)
-		bwl_check(r, "policy-trial", BWL_WARN, "bwlimit-ctl policy confirm",
-			  "grants end in %s, and the policy before returns, unless this one is "
-			  "confirmed; until then the desired policy and signed documents wait",
-			  bwl_human_time((double)(pending - now) / 1e9, buf));
+		bwl_check(
+			r, "policy-trial", BWL_WARN, "bwlimit-ctl policy confirm",
+			"grants end in %s, and the policy before returns, unless this one is confirmed; until then the desired policy and signed documents wait",
+			bwl_human_time((double)(pending - now) / 1e9, buf));
 	if (bwl_is_trial_over(p, now))
 		bwl_check(
 			r, "policy-trial", BWL_FAIL, "bwlimit-ctl policy rollback",

@@ -128,10 +128,8 @@ static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size
 	size_t np, i;
 
 	if (bwl_devlink_ports(&port, &np, &e)) {
-		bwl_check(r, "devlink-port", BWL_FAIL,
-			  "run bwlimit-load verify as "
-			  "root",
-			  "%s", e.text);
+		bwl_check(r, "devlink-port", BWL_FAIL, "run bwlimit-load verify as root", "%s",
+			  e.text);
 		return;
 	}
 	for (i = 0; i < np; i++) {
@@ -174,9 +172,8 @@ static void check_roles(struct bwl_report *r, const struct bwl_pins *p, const st
 static void say_failed(void *arg, const char *what)
 {
 	bwl_check(arg, "route-lock", BWL_FAIL,
-		  "bwlimit-load attach repairs the rules; to see them: ip rule; ip -6 "
-		  "rule",
-		  "%s", what);
+		  "bwlimit-load attach repairs the rules; to see them: ip rule; ip -6 rule", "%s",
+		  what);
 }
 
 /* The second lock, which needs no program, no process and no mark. */
@@ -189,18 +186,15 @@ static void check_lock(struct bwl_report *r, const struct bwl_pins *p)
 	bwl_lock_want(p, &w);
 	n = bwl_lock_look(&w, say_failed, r, &e);
 	if (n < 0)
-		bwl_check(r, "route-lock", BWL_FAIL,
-			  "run bwlimit-load verify as "
-			  "root",
-			  "%s", e.text);
+		bwl_check(r, "route-lock", BWL_FAIL, "run bwlimit-load verify as root", "%s",
+			  e.text);
 	if (!bwl_lock_was_set(p))
 		bwl_check(r, "route-lock", BWL_FAIL, "bwlimit-load attach",
 			  "no rule closes devices that appear later");
 	else if (!n)
 		bwl_check(
 			r, "route-lock", BWL_OK, "",
-			"only ports and management lead to the DPU; replies to what ports sent are "
-			"dropped (ip rule, fwmark_reflect)");
+			"only ports and management lead to the DPU; replies to what ports sent are dropped (ip rule, fwmark_reflect)");
 }
 
 static void check_awaited(struct bwl_report *r, const struct bwl_pins *p,
@@ -237,6 +231,5 @@ void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bw
 	if (!bwl_port_sysctl_look(p, say_sysctl, r))
 		bwl_check(
 			r, "port-sysctl", BWL_OK, "",
-			"on ports the kernel reveals no addresses, accepts none, and answers only "
-			"for itself");
+			"on ports the kernel reveals no addresses, accepts none, and answers only for itself");
 }

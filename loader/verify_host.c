@@ -95,11 +95,12 @@ static void held(const struct host_rights *h, char *ret, size_t room)
 
 static void check_one(struct bwl_report *r, const struct bwl_pci_nic *nic, struct tool_answer *room)
 {
-	static const char *const why[] = { [TOOL_SAID] = "", /* not without an answer */
-					   [TOOL_ABSENT] = "neither mlxprivhost nor mstprivhost "
-							   "is installed",
-					   [TOOL_FAILED] = "mlxprivhost does not answer",
-					   [TOOL_LATE] = "mlxprivhost has not answered in 10 s" };
+	static const char *const why[] = {
+		[TOOL_SAID] = "", /* not without an answer */
+		[TOOL_ABSENT] = "neither mlxprivhost nor mstprivhost is installed",
+		[TOOL_FAILED] = "mlxprivhost does not answer",
+		[TOOL_LATE] = "mlxprivhost has not answered in 10 s"
+	};
 	struct host_rights h;
 	enum tool_end end = host_rights_ask(nic->address, room, &h);
 	char what[64], next[192];

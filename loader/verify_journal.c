@@ -54,22 +54,22 @@ void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p)
 			  "no journal is kept: a reboot opens what was closed by hand");
 		break;
 	case BWL_JOURNAL_OK:
-		bwl_check(r, "journal", BWL_OK, "",
-			  "closures survive a reboot: %llu record%s, %zu name%s, %zu prefix%s, %zu "
-			  "limit%s%s%s; an old copy of the whole state directory is %s",
-			  (unsigned long long)j.seq, BWL_S(j.seq), j.closed.nnames,
-			  BWL_S(j.closed.nnames), j.closed.live.n, BWL_ES(j.closed.live.n),
-			  j.closed.nlimits, BWL_S(j.closed.nlimits),
-			  j.closed.stop ? ", stopped" : "", j.closed.clamp ? ", clamped" : "",
-			  bound ? "detected, by the TPM's counter"
-				: "not detected: that takes a TPM (docs/journal.md)");
+		bwl_check(
+			r, "journal", BWL_OK, "",
+			"closures survive a reboot: %llu record%s, %zu name%s, %zu prefix%s, %zu limit%s%s%s; an old copy of the whole state directory is %s",
+			(unsigned long long)j.seq, BWL_S(j.seq), j.closed.nnames,
+			BWL_S(j.closed.nnames), j.closed.live.n, BWL_ES(j.closed.live.n),
+			j.closed.nlimits, BWL_S(j.closed.nlimits), j.closed.stop ? ", stopped" : "",
+			j.closed.clamp ? ", clamped" : "",
+			bound ? "detected, by the TPM's counter"
+			      : "not detected: that takes a TPM (docs/journal.md)");
 		check_maps(r, p, &j);
 		break;
 	default:
-		bwl_check(r, "journal", BWL_FAIL,
-			  "bwlimit-ctl journal init; then stop --off, and grant NAME for each peer "
-			  "that may send",
-			  "the journal of closures cannot be trusted: %s", j.why);
+		bwl_check(
+			r, "journal", BWL_FAIL,
+			"bwlimit-ctl journal init; then stop --off, and grant NAME for each peer that may send",
+			"the journal of closures cannot be trusted: %s", j.why);
 	}
 	bwl_journal_free(&j);
 }

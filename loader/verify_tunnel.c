@@ -87,12 +87,11 @@ static void check_route(struct bwl_report *r, const struct bwl_pins *p, const st
 		bwl_check(r, "peer-route", BWL_WARN, "add a route through an uplink",
 			  "no route to a peer's DPU %s", text);
 	else if (!is_uplink(p, ifindex))
-		bwl_check(r, "peer-route", BWL_FAIL,
-			  "ip route get that address; route it through "
-			  "an uplink",
-			  "the route to a peer's DPU %s leaves through a device that is not an "
-			  "uplink",
-			  text);
+		bwl_check(
+			r, "peer-route", BWL_FAIL,
+			"ip route get that address; route it through an uplink",
+			"the route to a peer's DPU %s leaves through a device that is not an uplink",
+			text);
 }
 
 /* What encryption needs of the kernel, for the families of the peers' DPUs. */
@@ -139,8 +138,7 @@ static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsi
 		bwl_check(
 			r, "device-decrypts", BWL_WARN,
 			"boot Linux 6.8 or newer; or use inbound SAs in software or crypto offload",
-			"before Linux 6.8, what a device decrypts is dropped (no-sa): %u peer%s "
-			"affected",
+			"before Linux 6.8, what a device decrypts is dropped (no-sa): %u peer%s affected",
 			peers, BWL_S(peers));
 	for (i = 0; has.sa_of_packet && i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &p->dev[i];
@@ -148,12 +146,13 @@ static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsi
 		if (!d->ifindex || d->kind != BWL_PORT_UPLINK ||
 		    bwl_netdev_xdp(d->name, d->ifindex, &x, NULL))
 			continue;
-		bwl_check(r, "device-merges", x.merges ? BWL_WARN : BWL_OK,
-			  "ethtool -K UPLINK gro off lro off rx-gro-hw off",
-			  x.merges ? "%s merges received frames (GRO): merged frames that it "
-				     "decrypts are dropped (merged)"
-				   : "%s merges none of the frames it decrypts",
-			  d->name);
+		bwl_check(
+			r, "device-merges", x.merges ? BWL_WARN : BWL_OK,
+			"ethtool -K UPLINK gro off lro off rx-gro-hw off",
+			x.merges
+				? "%s merges received frames (GRO): merged frames that it decrypts are dropped (merged)"
+				: "%s merges none of the frames it decrypts",
+			d->name);
 	}
 }
 

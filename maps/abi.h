@@ -34,11 +34,11 @@
 
 /* bwl_schema_v1[0]: written only by bwlimit-load. */
 struct bwl_schema {
-	__u64 magic;       /* BWL_SCHEMA_MAGIC */
-	__u32 abi;         /* BWL_ABI_VERSION */
-	__u32 max_peers;   /* entries of bwl_gate_v1; ids 1 .. max_peers - 1 */
-	__u32 max_extras;  /* limits beside the peers': classes, tenants, floors, zones, ports, node
-			    */
+	__u64 magic;     /* BWL_SCHEMA_MAGIC */
+	__u32 abi;       /* BWL_ABI_VERSION */
+	__u32 max_peers; /* entries of bwl_gate_v1; ids 1 .. max_peers - 1 */
+	/* limits beside the peers': classes, tenants, floors, zones, ports, node */
+	__u32 max_extras;
 	__u32 max_windows; /* entries of bwl_window_v1 */
 	__u64 layout; /* bwl_layout(): a digest of the list of maps; upgrade writes this last */
 };

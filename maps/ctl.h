@@ -55,13 +55,16 @@ struct bwl_ctl {
 	__u32 generation;   /* counts applied policies */
 #define BWL_CTL_HALVES 2    /* halves of a word that held only `drill` up to layout 5 */
 	__u16 drill;        /* 1: quickstart or a test made these maps; verify says so */
-	__u16 resumes;      /* BPF writes: changes whenever the machine suspends or resumes;
-			     * wraps */
-	__u32 tunnel;       /* ifindex of the tunnel device; 0: none, encrypted peers are closed */
-	__u32 edits;        /* counts changes to the policy in force since it was applied */
-	__u32 ledger;       /* enum bwl_ledger_flags; not 0: new volumes wait for the ledger */
-	__u32 tracked_until_s; /* CLOCK_BOOTTIME: bwl_tunnel_v1 is tracked until then, and a
-				* device that carries a peer is trusted; 0: not tracked */
+	/* BPF writes: changes whenever the machine suspends or resumes; wraps */
+	__u16 resumes;
+	__u32 tunnel; /* ifindex of the tunnel device; 0: none, encrypted peers are closed */
+	__u32 edits;  /* counts changes to the policy in force since it was applied */
+	__u32 ledger; /* enum bwl_ledger_flags; not 0: new volumes wait for the ledger */
+	/*
+	 * CLOCK_BOOTTIME: bwl_tunnel_v1 is tracked until then, and a device that carries a peer is
+	 * trusted; 0: not tracked
+	 */
+	__u32 tracked_until_s;
 };
 BWL_ASSERT_SIZE(struct bwl_ctl, 128);
 
@@ -74,8 +77,8 @@ enum bwl_ledger_flags {
 enum bwl_dev_flags {
 	BWL_DEV_PLAIN = 1 << 1, /* the tunnel device: SAs are distinguished by marks (tunnel.h) */
 	BWL_DEV_FQ = 1 << 0, /* every uplink keeps departure times: its root is fq, or mq over fq */
-	BWL_DEV_FOUND = 1 << 2, /* a management device that was not named: up, with an address,
-				 * at attach */
+	/* a management device that was not named: up, with an address, at attach */
+	BWL_DEV_FOUND = 1 << 2,
 	BWL_DEV_LOCKED =
 		1 << 3, /* the rules by input device (bwl/iif_rules.h) have been set with it */
 	BWL_DEV_UNTIMED =
@@ -93,11 +96,11 @@ enum bwl_dev_flags {
  * none.
  */
 enum bwl_enrolled_flags {
-	BWL_ENROLLED = 1 << 0,     /* a root of signed documents is enrolled: local tools can
-				    * only tighten */
-	BWL_MEMORY_LOST = 1 << 1,  /* the memory of accepted documents is gone, or an old copy */
-	BWL_GLASS_BROKEN = 1 << 2, /* the policy on trial is an emergency's: it cannot be
-				    * confirmed */
+	/* a root of signed documents is enrolled: local tools can only tighten */
+	BWL_ENROLLED = 1 << 0,
+	BWL_MEMORY_LOST = 1 << 1, /* the memory of accepted documents is gone, or an old copy */
+	/* the policy on trial is an emergency's: it cannot be confirmed */
+	BWL_GLASS_BROKEN = 1 << 2,
 };
 
 /*

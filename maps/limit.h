@@ -84,9 +84,9 @@ struct bwl_state {
 		__u64 drop_bytes; /* odd entries, above */
 	};
 	union {
-		__u64 flags;   /* of a grant: enum bwl_state_flags */
-		__u64 stopped; /* of accept: frames to the peer that the last gate stopped
-				* (BWL_R_GATE) */
+		__u64 flags; /* of a grant: enum bwl_state_flags */
+		/* of accept: frames to the peer that the last gate stopped (BWL_R_GATE) */
+		__u64 stopped;
 	};
 };
 BWL_ASSERT_SIZE(struct bwl_state, 32);

@@ -112,10 +112,10 @@ struct bwl_prefix6 {
 enum bwl_port_flags {
 	BWL_PORT_HOST = 1 << 0,
 	BWL_PORT_UPLINK = 1 << 1,
-	BWL_PORT_MAC = 1 << 2,        /* mac[] is enforced */
-	BWL_PORT_TUNNEL = 1 << 3,     /* the xfrm interface of the encrypted peers */
-	BWL_PORT_MANAGEMENT = 1 << 4, /* not a port: belongs to the DPU itself, and no policy has
-				       * it */
+	BWL_PORT_MAC = 1 << 2,    /* mac[] is enforced */
+	BWL_PORT_TUNNEL = 1 << 3, /* the xfrm interface of the encrypted peers */
+	/* not a port: belongs to the DPU itself, and no policy has it */
+	BWL_PORT_MANAGEMENT = 1 << 4,
 };
 
 struct bwl_port {
@@ -125,8 +125,8 @@ struct bwl_port {
 	__u8 flags;                 /* enum bwl_port_flags; 0: unused */
 	__u8 nvlans, nsrc4, nsrc6;
 	__u8 mac[6];
-	__u16 neighbours; /* maximum per family of announced neighbours; below
-			   * BWL_NEIGHBOURS_MIN: that many */
+	/* maximum per family of announced neighbours; below BWL_NEIGHBOURS_MIN: that many */
+	__u16 neighbours;
 	__u16 vlan[BWL_MAX_VLANS];
 	struct bwl_prefix4 src4[BWL_MAX_SOURCES];
 	struct bwl_prefix6 src6[BWL_MAX_SOURCES];
@@ -174,8 +174,8 @@ struct bwl_base {
 	__u32 self_id;      /* peer id of the grant `self`; 0 none */
 	__u32 control;      /* bit per enum bwl_control_bit */
 	__u32 mtu;          /* smallest uplink MTU: largest L3 packet that may be sent */
-	__u32 horizon_ns;   /* mode shape: packets that cannot leave within it are dropped. 0: as
-			     * below */
+	/* mode shape: packets that cannot leave within it are dropped. 0: as below */
+	__u32 horizon_ns;
 	__u8 has_lpm4, has_lpm6;
 	__u8 flags;      /* enum bwl_base_flags */
 	__u8 only_lpm;   /* enum bwl_only_lpm */

@@ -157,10 +157,10 @@ BWL_ASSERT_SIZE(struct bwl_reason_count, 24);
 
 /* bwl_peercnt_v1[id], per CPU; BPF writes. */
 struct bwl_peer_count {
-	__u64 frames, bytes;           /* passed; bytes as charged */
-	__u64 drop_frames, drop_bytes; /* refused; bytes as the hook saw them, or on arrival
-					* as charged to their sender */
-	__u64 refund_lost;             /* bytes charged to a refused packet that stayed charged */
+	__u64 frames, bytes; /* passed; bytes as charged */
+	/* refused; bytes as the hook saw them, or on arrival as charged to their sender */
+	__u64 drop_frames, drop_bytes;
+	__u64 refund_lost; /* bytes charged to a refused packet that stayed charged */
 };
 BWL_ASSERT_SIZE(struct bwl_peer_count, 40);
 

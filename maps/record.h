@@ -109,8 +109,8 @@ static inline __attribute__((always_inline)) __u32 bwl_rec_what(__u32 kind, __u3
 /* The key of rows, except the rest of IPv6 addresses; numbers in host byte order. */
 struct bwl_rec_id {
 	__be32 saddr, daddr; /* the last 32 bits of the addresses; 0 in a remainder */
-	__u64 ports;         /* bwl_rec_ports(), protocol << BWL_REC_PROTO_SHIFT; 0 in a
-			      * remainder */
+	/* bwl_rec_ports(), protocol << BWL_REC_PROTO_SHIFT; 0 in a remainder */
+	__u64 ports;
 	__u32 peer, generation;
 	__u32 what;  /* bwl_rec_what() */
 	__u32 stamp; /* interval; any other value: the row is free */
@@ -127,11 +127,11 @@ BWL_ASSERT_SIZE(struct bwl_rec_id, 32);
  */
 struct bwl_rec_row {
 	struct bwl_rec_id id;
-	__u64 frames;      /* times BWL_REC_FRAME; the low bits are the union of its TCP flags */
-	__u64 bytes;       /* as the hook saw the frames; refused on arrival: as charged to their
-			    * sender */
-	__u64 charged;     /* passed: every segment with its headers; refused: what stayed
-			    * charged */
+	__u64 frames; /* times BWL_REC_FRAME; the low bits are the union of its TCP flags */
+	/* as the hook saw the frames; refused on arrival: as charged to their sender */
+	__u64 bytes;
+	/* passed: every segment with its headers; refused: what stayed charged */
+	__u64 charged;
 	__u32 first, last; /* CLOCK_BOOTTIME, up to two ticks late (bpf/lib/clock.h), shifted */
 	__be32 saddr[4], daddr[4]; /* IPv4 as ::ffff:a.b.c.d */
 	__u64 _pad[4];

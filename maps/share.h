@@ -22,13 +22,13 @@
 #define BWL_SHARE_VOLUME_SHIFT 11
 
 struct bwl_share {
-	__u64 start_ns;  /* bwl_rate.start_ns of the policy under which it was taken; any other
-			  * value: void */
-	__u64 until_ns;  /* the end of the window's slice to which it was charged; ~0: none */
-	__u64 end_bytes; /* the limit's word after the share was filled: where the last byte
-			  * drains */
-	__u32 owner;     /* its owner: bwl_share_owner(); any other value: void */
-	__u32 bytes;     /* left */
+	/* bwl_rate.start_ns of the policy under which it was taken; any other value: void */
+	__u64 start_ns;
+	__u64 until_ns; /* the end of the window's slice to which it was charged; ~0: none */
+	/* the limit's word after the share was filled: where the last byte drains */
+	__u64 end_bytes;
+	__u32 owner; /* its owner: bwl_share_owner(); any other value: void */
+	__u32 bytes; /* left */
 };
 BWL_ASSERT_SIZE(struct bwl_share, 32);
 
@@ -55,11 +55,11 @@ struct bwl_share_entry {
 	struct bwl_share share;
 	__u32 filled; /* when last filled: CLOCK_BOOTTIME >> BWL_SHARE_IDLE_SHIFT */
 	/* Of a grant, whoever owns the share: the result when this CPU last charged a packet. */
-	__u32 refused_len;      /* bytes: nothing is known about smaller packets */
-	__u64 refused_until_ns; /* packets of that size and larger are refused until then; 0:
-				 * none */
-	__u32 refused_peer;     /* for this peer, */
-	__u32 refused_edits;    /* and under which bwl_ctl.edits */
+	__u32 refused_len; /* bytes: nothing is known about smaller packets */
+	/* packets of that size and larger are refused until then; 0: none */
+	__u64 refused_until_ns;
+	__u32 refused_peer;  /* for this peer, */
+	__u32 refused_edits; /* and under which bwl_ctl.edits */
 	__u16 refused_generation;
 	__u8 refused_slot, refused_reason;
 	__u32 refused_port; /* at this host port */

@@ -33,15 +33,20 @@ static inline __attribute__((always_inline)) __u32 bwl_mark_up(__u32 tag)
 }
 
 enum bwl_tunnel_flags {
-	BWL_TUN_SA = 1 << 0,      /* an outbound SA, and a policy that requires it */
-	BWL_TUN_SA_IN = 1 << 1,   /* an inbound SA from the peer's DPU: decrypted packets are
-				   * accepted */
-	BWL_TUN_BENEATH = 1 << 2, /* packet offload in the peer's uplink, which itself drops
-				   * packets without a policy: cleartext may be sent straight to
-				   * it */
-	BWL_TUN_XDP = 1 << 3,     /* and XDP sends it: see enum bwl_carried_by */
-	BWL_TUN_DEV_IN = 1 << 4,  /* a device decrypts (packet offload): packets with the peer's
-				   * SA attached are accepted from an uplink without ESP */
+	BWL_TUN_SA = 1 << 0, /* an outbound SA, and a policy that requires it */
+	/* an inbound SA from the peer's DPU: decrypted packets are accepted */
+	BWL_TUN_SA_IN = 1 << 1,
+	/*
+	 * packet offload in the peer's uplink, which itself drops packets without a policy:
+	 * cleartext may be sent straight to it
+	 */
+	BWL_TUN_BENEATH = 1 << 2,
+	BWL_TUN_XDP = 1 << 3, /* and XDP sends it: see enum bwl_carried_by */
+	/*
+	 * a device decrypts (packet offload): packets with the peer's SA attached are accepted from
+	 * an uplink without ESP
+	 */
+	BWL_TUN_DEV_IN = 1 << 4,
 };
 
 /* How much of the work the device does, as read back from the kernel. */
@@ -77,8 +82,11 @@ struct bwl_tunnel {
 	__u16 overhead;         /* bytes ESP adds to an inner packet, 0 unknown */
 	__u32 changes;          /* counts SAs that came and went: for status */
 	__be32 spi_out, spi_in; /* newest; 0 none. For status */
-	__u64 next_mac;  /* of the next hop as the DPU resolved it: 6 bytes in frame order, then
-			  * 2 of zero. One store; 0: unknown */
+	/*
+	 * of the next hop as the DPU resolved it: 6 bytes in frame order, then 2 of zero. One
+	 * store; 0: unknown
+	 */
+	__u64 next_mac;
 	__u32 out;       /* ifindex of the uplink that holds SA and policy; 0 none */
 	__u8 carried_by; /* enum bwl_carried_by. For status */
 	__u8 _pad[3];

@@ -46,8 +46,7 @@ static int lease(const struct bwl_bounds *b, const struct bwl_signed *d, int64_t
 	if (!ns || ns > b->lease_most_ns)
 		return beyond(
 			e,
-			"the lease %s is longer than `lease_most` of the policy, which people "
-			"signed",
+			"the lease %s is longer than `lease_most` of the policy, which people signed",
 			d->terms.name);
 	/* counted from its issue, and never beyond the policy: delaying a lease gains nothing */
 	left = (uint64_t)(b->not_after_s - now_s) * 1000000000ULL;
@@ -77,8 +76,7 @@ static int rollout(const struct bwl_bounds *b, const struct bwl_signed *d, struc
 	return to && from
 		       ? 0
 		       : beyond(e,
-				"the rollout %s names a policy that people did not sign for this "
-				"tray",
+				"the rollout %s names a policy that people did not sign for this tray",
 				d->terms.name);
 }
 

@@ -48,8 +48,7 @@ static int is_trusted(const struct bwl_envelope *v, const struct bwl_root *root,
 		return 0;
 	bwl_fail(
 		e, EKEYREJECTED,
-		"the %s is signed by %u of the people of role %s but needs %u: signatures by other keys, "
-		"or over other bytes, do not count",
+		"the %s is signed by %u of the people of role %s but needs %u: signatures by other keys, or over other bytes, do not count",
 		bwl_signed_word(v->type), ret->people, bwl_role_word(role), least);
 	return refuse(e, EKEYREJECTED, "signed-untrusted");
 }

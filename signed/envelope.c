@@ -56,13 +56,13 @@ static int take_signature(const char *s, size_t n, struct bwl_envelope *ret, str
 	uint8_t raw[32];
 
 	if (n != id + 1 + BWL_BASE64_LEN(BWL_SIGNATURE) || s[id] != ' ')
-		return envelope_malformed(e, "a signature must be 64 hex digits, a space, and 64 "
-					     "bytes in base64");
+		return envelope_malformed(
+			e, "a signature must be 64 hex digits, a space, and 64 bytes in base64");
 	memcpy(one.key, s, id);
 	if (!bwl_hex_decode(one.key, raw, sizeof(raw)) ||
 	    bwl_base64_decode(s + id + 1, n - id - 1, one.sig, sizeof(one.sig)) != sizeof(one.sig))
-		return envelope_malformed(e, "a signature must be 64 hex digits, a space, and 64 "
-					     "bytes in base64");
+		return envelope_malformed(
+			e, "a signature must be 64 hex digits, a space, and 64 bytes in base64");
 	for (size_t i = 0; i < ret->nsig; i++)
 		if (!strcmp(ret->sig[i].key, one.key))
 			return envelope_malformed(e, "duplicate signature of one key");
@@ -102,15 +102,16 @@ static int take_signed(struct rest r, struct bwl_envelope *ret, struct bwl_err *
 		return envelope_malformed(e, "`fleet` must be a name, and follow `type`");
 	if (!take_word(&r, "audience: ", ret->audience, sizeof(ret->audience)) ||
 	    bwl_audience_check(ret->audience, NULL))
-		return envelope_malformed(e, "`audience` must be `all`, or tray:NAME and "
-					     "label:KEY=VALUE separated by commas, and follow "
-					     "`fleet`");
+		return envelope_malformed(
+			e,
+			"`audience` must be `all`, or tray:NAME and label:KEY=VALUE separated by commas, and follow `fleet`");
 	if (!take_number(&r, "serial: ", BWL_SERIAL_MAX, &ret->serial) || !ret->serial)
-		return envelope_malformed(e, "`serial` must be a number from 1, and follow "
-					     "`audience`");
+		return envelope_malformed(
+			e, "`serial` must be a number from 1, and follow `audience`");
 	if (!take_number(&r, "bytes: ", BWL_SIGNED_BYTES_MAX, &n))
-		return envelope_malformed(e, "`bytes` must be the length of what follows the blank "
-					     "line, and follow `serial`");
+		return envelope_malformed(
+			e,
+			"`bytes` must be the length of what follows the blank line, and follow `serial`");
 	if (!line(&r, "terms: ", &terms, &ret->nterms))
 		return envelope_malformed(e,
 					  "`terms` must be JSON in one line, and follow `bytes`");
@@ -121,8 +122,8 @@ static int take_signed(struct rest r, struct bwl_envelope *ret, struct bwl_err *
 	if ((size_t)(r.end - r.at) == n + 1 && r.at[n] == '\n')
 		r.end--;
 	if ((size_t)(r.end - r.at) != n)
-		return envelope_malformed(e, "what follows the blank line is not as long as "
-					     "`bytes` says");
+		return envelope_malformed(
+			e, "what follows the blank line is not as long as `bytes` says");
 	ret->len = (size_t)(r.end - from);
 	ret->terms_at = (size_t)(terms - from);
 	ret->text_at = (size_t)(r.at - from);
@@ -189,8 +190,7 @@ int bwl_envelope_new(enum bwl_signed_type type, const char *fleet, const char *a
 	if (!bwl_is_name(fleet, strlen(fleet)) || strlen(audience) >= sizeof(ret->audience))
 		return bwl_fail(
 			e, EINVAL,
-			"a fleet must be a name of 1 to 31 of A-Z a-z 0-9 . _ - that does not "
-			"begin with -; an audience may have at most 1023 bytes");
+			"a fleet must be a name of 1 to 31 of A-Z a-z 0-9 . _ - that does not begin with -; an audience may have at most 1023 bytes");
 	strcpy(ret->fleet, fleet);
 	strcpy(ret->audience, audience);
 	ret->serial = new_serial();

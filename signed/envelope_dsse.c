@@ -91,8 +91,7 @@ static int take_signatures(const json_t *a, struct bwl_envelope *ret, struct bwl
 		if (!take_signature(o, &ret->sig[i]))
 			return envelope_malformed(
 				e,
-				"a signature must be {\"keyid\": 64 hex digits, \"sig\": 64 bytes "
-				"in base64}");
+				"a signature must be {\"keyid\": 64 hex digits, \"sig\": 64 bytes in base64}");
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(ret->sig[k].key, ret->sig[i].key))
 				return envelope_malformed(e, "duplicate signature of one key");
@@ -107,13 +106,13 @@ static int take(const json_t *o, struct bwl_envelope *ret, struct bwl_err *e)
 
 	if (!json_is_object(o) || json_object_size(o) != 3)
 		return envelope_malformed(
-			e, "must be JSON with the keys payloadType, payload and signatures, and no "
-			   "others");
+			e,
+			"must be JSON with the keys payloadType, payload and signatures, and no others");
 	if (!json_is_string(type) || json_string_length(type) != strlen(json_string_value(type)) ||
 	    !take_type(json_string_value(type), ret))
 		return envelope_malformed(
-			e, "`payloadType` must be "
-			   "application/vnd.bwlimit.TYPE+json;fleet=NAME;audience=WHO");
+			e,
+			"`payloadType` must be application/vnd.bwlimit.TYPE+json;fleet=NAME;audience=WHO");
 	return take_signatures(json_object_get(o, "signatures"), ret, e);
 }
 

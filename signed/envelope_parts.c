@@ -68,15 +68,13 @@ int bwl_audience_check(const char *audience, struct bwl_err *e)
 		const char *rest = at;
 
 		if (!is_audience_word(s, n))
-			return bwl_fail(e, EINVAL,
-					"'%.64s': an audience must be `all`, or tray:NAME and "
-					"label:KEY=VALUE separated by commas",
-					audience);
+			return bwl_fail(
+				e, EINVAL,
+				"'%.64s': an audience must be `all`, or tray:NAME and label:KEY=VALUE separated by commas",
+				audience);
 		while ((other = next_word(&rest, &m)))
 			if (m == n && !memcmp(s, other, n))
-				return bwl_fail(e, EINVAL,
-						"duplicate '%.*s' in an "
-						"audience",
+				return bwl_fail(e, EINVAL, "duplicate '%.*s' in an audience",
 						(int)n, s);
 	}
 	return 0;

@@ -152,8 +152,7 @@ static int judge_epoch(const struct bwl_memory *m, const struct bwl_signed *d, s
 
 	if (d->terms.epoch < m->epoch) {
 		bwl_fail(e, ESTALE,
-			 "the %s %s is of epoch %llu, which was revoked: the epoch is "
-			 "%llu now",
+			 "the %s %s is of epoch %llu, which was revoked: the epoch is %llu now",
 			 word, d->terms.name, (unsigned long long)d->terms.epoch,
 			 (unsigned long long)m->epoch);
 		return refuse(e, ESTALE, "signed-old");
@@ -161,8 +160,7 @@ static int judge_epoch(const struct bwl_memory *m, const struct bwl_signed *d, s
 	if (d->terms.epoch - m->epoch <= EPOCHS_AHEAD)
 		return 0;
 	bwl_fail(e, ERANGE,
-		 "the %s %s is of epoch %llu: must be at most %d above the current "
-		 "epoch %llu",
+		 "the %s %s is of epoch %llu: must be at most %d above the current epoch %llu",
 		 word, d->terms.name, (unsigned long long)d->terms.epoch, EPOCHS_AHEAD,
 		 (unsigned long long)m->epoch);
 	return refuse(e, ERANGE, "signed-malformed");
@@ -214,19 +212,19 @@ int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, str
 	if (d->terms.epoch == was->epoch && d->terms.version == was->version) {
 		if (!memcmp(d->digest, was->digest.b, sizeof(d->digest)))
 			return 1;
-		bwl_fail(e, EEXIST,
-			 "the %s %s, version %llu, differs from version %llu that was accepted: "
-			 "two were signed with the same number",
-			 word, d->terms.name, (unsigned long long)d->terms.version,
-			 (unsigned long long)was->version);
+		bwl_fail(
+			e, EEXIST,
+			"the %s %s, version %llu, differs from version %llu that was accepted: two were signed with the same number",
+			word, d->terms.name, (unsigned long long)d->terms.version,
+			(unsigned long long)was->version);
 		return refuse(e, EEXIST, "signed-conflict");
 	}
-	bwl_fail(e, ESTALE,
-		 "the %s %s is version %llu of epoch %llu, but version %llu of epoch %llu was "
-		 "accepted: versions only rise",
-		 word, d->terms.name, (unsigned long long)d->terms.version,
-		 (unsigned long long)d->terms.epoch, (unsigned long long)was->version,
-		 (unsigned long long)was->epoch);
+	bwl_fail(
+		e, ESTALE,
+		"the %s %s is version %llu of epoch %llu, but version %llu of epoch %llu was accepted: versions only rise",
+		word, d->terms.name, (unsigned long long)d->terms.version,
+		(unsigned long long)d->terms.epoch, (unsigned long long)was->version,
+		(unsigned long long)was->epoch);
 	return refuse(e, ESTALE, "signed-old");
 }
 
@@ -257,10 +255,10 @@ static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, str
 	size_t i;
 
 	if (epoch > m->epoch + EPOCHS_AHEAD || m->nrevoked + json_array_size(list) > MEMORY_MAX) {
-		bwl_fail(e, ERANGE,
-			 "the revocation %s: `new_epoch` must be at most %d above %llu; at most %d "
-			 "documents may be revoked by digest",
-			 d->terms.name, EPOCHS_AHEAD, (unsigned long long)m->epoch, MEMORY_MAX);
+		bwl_fail(
+			e, ERANGE,
+			"the revocation %s: `new_epoch` must be at most %d above %llu; at most %d documents may be revoked by digest",
+			d->terms.name, EPOCHS_AHEAD, (unsigned long long)m->epoch, MEMORY_MAX);
 		return refuse(e, ERANGE, "signed-malformed");
 	}
 	m->revoked = bwl_must(reallocarray(m->revoked, m->nrevoked + json_array_size(list) + 1,

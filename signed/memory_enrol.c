@@ -61,8 +61,7 @@ int bwl_memory_begin(const char *dir, const char *root, const char *enrolment, c
 	if (!sha256 || !bwl_hex_decode(sha256, said, sizeof(said)))
 		return bwl_fail(
 			e, EINVAL,
-			"the SHA-256 of the root must be 64 hex digits, as written down in the "
-			"key ceremony");
+			"the SHA-256 of the root must be 64 hex digits, as written down in the key ceremony");
 	r = bwl_memory_enrol(dir, root, strlen(root), enrolment, strlen(enrolment), wall_s, &m, e);
 	if (r)
 		return r;

@@ -265,8 +265,8 @@ int bwl_memory_parse(const char *bytes, size_t len, struct bwl_memory **ret, str
 		return 0;
 	}
 	bwl_fail(e, EUCLEAN, BWL_MEMORY ": the record of accepted signed documents is damaged");
-	return bwl_hint(e, "move it away, and enrol this tray again: bwlimit-ctl enrol ROOT "
-			   "ENROLMENT");
+	return bwl_hint(
+		e, "move it away, and enrol this tray again: bwlimit-ctl enrol ROOT ENROLMENT");
 }
 
 int bwl_memory_open(const char *dir, struct bwl_memory **ret, struct bwl_err *e)

@@ -68,10 +68,10 @@ static int take_keys(struct bwl_root *r, json_t *keys, struct bwl_err *e)
 		if (json_object_size(o) != 2 || !pub || !owner ||
 		    !bwl_is_name(owner, strlen(owner)) ||
 		    bwl_base64_decode(pub, strlen(pub), k->pub, BWL_PUBLIC) != BWL_PUBLIC)
-			return malformed(e,
-					 "root, key %.16s: must have `public`, 32 bytes in base64, "
-					 "`owner`, a name, and nothing else",
-					 id);
+			return malformed(
+				e,
+				"root, key %.16s: must have `public`, 32 bytes in base64, `owner`, a name, and nothing else",
+				id);
 		if (strcmp(bwl_key_id(k->pub, k->id), id))
 			return malformed(e, "root, key %.16s: its id must be %.16s…", id, k->id);
 		strcpy(k->owner, owner);
@@ -117,8 +117,7 @@ static int take_role(struct bwl_root *r, enum bwl_role role, const json_t *o, st
 	    json_integer_value(threshold) < least || json_integer_value(threshold) > KEYS_MAX)
 		return malformed(
 			e,
-			"root, role %s: must have `threshold`, a number from %u, `keys`, a list "
-			"of key ids, and nothing else",
+			"root, role %s: must have `threshold`, a number from %u, `keys`, a list of key ids, and nothing else",
 			role_word[role], least);
 	r->threshold[role] = (unsigned)json_integer_value(threshold);
 	json_array_foreach(list, i, v)
@@ -148,8 +147,7 @@ static int check_online(const struct bwl_root *r, struct bwl_err *e)
 			    !strcmp(r->key[i].owner, r->key[k].owner))
 				return malformed(
 					e,
-					"root: %s owns an online key and a person's key: the "
-					"controller's key must have its own owner",
+					"root: %s owns an online key and a person's key: the controller's key must have its own owner",
 					r->key[i].owner);
 	return 0;
 }
@@ -160,8 +158,8 @@ static int take(struct bwl_root *r, const json_t *body, struct bwl_err *e)
 	int err = take_keys(r, json_object_get(body, "keys"), e);
 
 	if (!err && json_object_size(roles) != _BWL_ROLE_MAX)
-		err = malformed(e, "root: `roles` must have root, policy and online, and no "
-				   "others");
+		err = malformed(e,
+				"root: `roles` must have root, policy and online, and no others");
 	for (enum bwl_role i = 0; !err && i < _BWL_ROLE_MAX; i++)
 		err = take_role(r, i, json_object_get(roles, role_word[i]), e);
 	return err ? err : check_online(r, e);
@@ -199,10 +197,8 @@ static int enough(const struct bwl_root *r, const struct bwl_envelope *v, const 
 
 	if (n >= r->threshold[BWL_ROLE_ROOT])
 		return 0;
-	return untrusted(e,
-			 "the root is signed by %u people of %s root, but %u must "
-			 "sign",
-			 n, whose, r->threshold[BWL_ROLE_ROOT]);
+	return untrusted(e, "the root is signed by %u people of %s root, but %u must sign", n,
+			 whose, r->threshold[BWL_ROLE_ROOT]);
 }
 
 static int parse(const struct bwl_envelope *v, struct bwl_root *r, struct bwl_err *e)

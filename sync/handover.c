@@ -66,16 +66,15 @@ static int reach(const struct handover *h, struct bwl_err *e)
 	BWL_AUTO_CLOSE int fd = -1;
 
 	if (strlen(h->path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
-		return bwl_fail(e, ENAMETOOLONG,
-				"'%.100s…' is too long for the path of a "
-				"socket",
+		return bwl_fail(e, ENAMETOOLONG, "'%.100s…' is too long for the path of a socket",
 				h->path);
 	fd = bwl_door_connect(h->path, SOCK_NONBLOCK, 0);
 	if (fd < 0) {
 		errno = -fd;
 		bwl_fail(e, errno, "cannot hand documents to bwlimitd at '%s': %m", h->path);
-		return bwl_hint(e, "systemctl status bwlimitd; check that this user is in group "
-				   "bwlimit-sync");
+		return bwl_hint(
+			e,
+			"systemctl status bwlimitd; check that this user is in group bwlimit-sync");
 	}
 	return bwl_take_fd(&fd);
 }

@@ -13,33 +13,31 @@
 static const char usage_text[] =
 	"usage: " PROGRAM " --servers URL[,URL…] --tray NAME [OPTIONS]\n"
 	"\n"
-	"Brings signed documents from the fleet's store (etcd) to bwlimitd, which trusts only "
-	"their\nsignatures, and this tray's status back. Decides nothing, and needs no rights. A "
-	"watch reports\nchanges at once; once a minute everything is read again. Nothing that the "
-	"store or this program\ndoes, or fails to do, raises a limit: without news, grants fall "
-	"to their floors at the time that\nwas signed.\n"
+	"Brings signed documents from the fleet's store (etcd) to bwlimitd, which trusts only their\n"
+	"signatures, and this tray's status back. Decides nothing, and needs no rights. A watch reports\n"
+	"changes at once; once a minute everything is read again. Nothing that the store or this program\n"
+	"does, or fails to do, raises a limit: without news, grants fall to their floors at the time that\n"
+	"was signed.\n"
 	"\n"
 	"options:\n"
-	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT, at most 16; asked one at a "
-	"time\n"
-	"  --tray NAME           this tray: the CommonName of its certificate, and its name in "
-	"the store\n"
-	"  --ca FILE             the authority that signed the servers' certificates "
-	"(" DIR "/ca.pem)\n"
+	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT, at most 16; asked one at a time\n"
+	"  --tray NAME           this tray: the CommonName of its certificate, and its name in the store\n"
+	"  --ca FILE             the authority that signed the servers' certificates (" DIR
+	"/ca.pem)\n"
 	"  --cert FILE           this tray's certificate (" DIR "/cert.pem)\n"
 	"  --key FILE            its key (" DIR "/key.pem)\n"
 	"  --prefix PATH         path of the fleet in the store (/bwl/v1)\n"
 	"  --agent SOCKET        socket at which bwlimitd accepts documents (" BWL_RUN_DIR
 	"/bwlimit.documents)\n"
-	"  --serve ADDR:PORT     serve the tray's numbers (status, top, stats, usage, reasons, "
-	"history,\n                        exfil) to controllers, over HTTPS with certificates on "
-	"both sides;\n                        default: not served\n"
+	"  --serve ADDR:PORT     serve the tray's numbers (status, top, stats, usage, reasons, history,\n"
+	"                        exfil) to controllers, over HTTPS with certificates on both sides;\n"
+	"                        default: not served\n"
 	"  --serve-to NAME[,…]   CommonNames of controllers' certificates (controller)\n"
 	"  --crl FILE            for --serve: certificates that the authority has revoked; they are refused\n"
 	"  --commands SOCKET     socket at which bwlimitd is asked for them (" BWL_RUN_DIR
 	"/bwlimit.commands)\n"
-	"  --accept-etcd-holes   for a trial: also accept servers whose authorisation has known "
-	"holes,\n                        such as every version that Debian has\n"
+	"  --accept-etcd-holes   for a trial: also accept servers whose authorisation has known holes,\n"
+	"                        such as every version that Debian has\n"
 	"  --json                one JSON object per line on standard output\n"
 	"  --help, --version\n"
 	"\n"
@@ -59,8 +57,7 @@ static int judge(struct options *o, struct bwl_err *e)
 	if (!bwl_store_name_ok(o->conf.tray, strlen(o->conf.tray)))
 		return bwl_fail(
 			e, EINVAL,
-			"'%.80s': the name of a tray must be at most %u letters, digits, '.', '_' "
-			"and '-'",
+			"'%.80s': the name of a tray must be at most %u letters, digits, '.', '_' and '-'",
 			o->conf.tray, BWL_DOC_NAME_MAX - 1);
 	return bwl_store_prefix_ok(o->conf.prefix, e);
 }
@@ -75,9 +72,9 @@ static int look_at_files(const struct options *o)
 		if (!access(files[i], R_OK))
 			continue;
 		bwl_fail(&e, errno, "cannot read '%s': %m", files[i]);
-		bwl_hint(&e,
-			 "the fleet's authority issues this tray's certificate; the files must be "
-			 "PEM and readable by this user");
+		bwl_hint(
+			&e,
+			"the fleet's authority issues this tray's certificate; the files must be PEM and readable by this user");
 		bwl_err_print(&e, PROGRAM, o->json);
 		return 1;
 	}

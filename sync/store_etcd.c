@@ -77,9 +77,7 @@ static int open_server(void *arg, const char *server, struct bwl_err *e)
 		r = bwl_etcd_status(s->g, &status, e);
 	if (!r && !status.leader)
 		r = bwl_fail(e, EHOSTUNREACH,
-			     "%s has no leader: it is cut off from the other "
-			     "members",
-			     server);
+			     "%s has no leader: it is cut off from the other members", server);
 	if (!r && !s->conf.accept_holes)
 		r = bwl_etcd_version_ok(status.version, e);
 	return r;

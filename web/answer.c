@@ -296,8 +296,7 @@ enum MHD_Result answer_ask(struct web *w, struct MHD_Connection *conn, const cha
 			      "only GET and HEAD are allowed: nothing can be changed here");
 	if (has_body)
 		return refuse(w, conn, MHD_HTTP_CONTENT_TOO_LARGE, EINVAL,
-			      "a request must not "
-			      "have a body");
+			      "a request must not have a body");
 	if (!host || !head_is_our_host(host, (const struct sockaddr *)&w->conf->at, w->conf->hosts))
 		return refuse(w, conn, 421, EACCES,
 			      "this host name is not allowed: name it with --host");

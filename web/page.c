@@ -84,8 +84,7 @@ int page_read(const char *dir, struct page *ret, struct bwl_err *e)
 		r = read_folder(ret, assets, "/assets/", &left, e);
 	if (!r && !page_find(ret, "/"))
 		r = bwl_fail(e, ENOENT, "%s has no index.html", dir);
-	return r ? bwl_hint(e, "--page DIR names the page's folder; --page none serves no "
-			       "page")
+	return r ? bwl_hint(e, "--page DIR names the page's folder; --page none serves no page")
 		 : 0;
 }
 

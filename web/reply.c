@@ -37,8 +37,7 @@ bool reply_has_gone(struct MHD_Connection *conn)
  */
 static const char *const always[][2] = {
 	{ "Content-Security-Policy",
-	  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-	  "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" },
+	  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" },
 	{ "X-Content-Type-Options", "nosniff" },
 	{ "X-Frame-Options", "DENY" },
 	{ "Referrer-Policy", "no-referrer" },

@@ -159,8 +159,7 @@ static int expel_peers(struct documents *v, const struct bwl_signed *d, const ch
 	if (!pol && docs_has_policy(&v->docs)) {
 		agent_later(
 			LOG_ALERT, "expelled",
-			"the policy cannot be read, so nobody can tell which peers are tray %s, which was "
-			"expelled: all peers are closed",
+			"the policy cannot be read, so nobody can tell which peers are tray %s, which was expelled: all peers are closed",
 			tray);
 		desired_free(&kept);
 		return close_all(v, d->terms.issued_s, e);

@@ -48,8 +48,8 @@ struct docs {
 	struct bwl_memory *m;
 	struct docs_heard heard; /* newest_s is not the memory's: no signed time is known */
 	struct docs_leased leased;
-	uint8_t fresh[32]; /* the policy that was just accepted, if its volumes start unspent;
-			    * otherwise 0 */
+	/* the policy that was just accepted, if its volumes start unspent; otherwise 0 */
+	uint8_t fresh[32];
 	struct docs_one *one;
 	size_t n;
 };

@@ -47,8 +47,7 @@ static void skipped(const char *name)
 {
 	agent_later(
 		LOG_WARNING, "documents",
-		"%s stays closed: the document that opens it was signed before it was closed on "
-		"this tray; sign a new one",
+		"%s stays closed: the document that opens it was signed before it was closed on this tray; sign a new one",
 		name);
 }
 
@@ -107,8 +106,7 @@ static bool was_meant(uint64_t closed_s, const json_t *due, const char *what)
 		return true;
 	agent_later(
 		LOG_WARNING, "documents",
-		"`%s` is not lifted: the policy that lifts it was signed before it happened; sign "
-		"a new policy",
+		"`%s` is not lifted: the policy that lifts it was signed before it happened; sign a new policy",
 		what);
 	return false;
 }
@@ -133,8 +131,7 @@ static int lift_stop(struct bwl_pins *p, struct bwl_err *e)
 					       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		agent_later(
 			LOG_WARNING, "documents",
-			"a policy lifts `stop`, but this tray was not stopped by hand: it stays "
-			"closed");
+			"a policy lifts `stop`, but this tray was not stopped by hand: it stays closed");
 	return r;
 }
 
@@ -163,10 +160,10 @@ static int lift(struct documents *v, const json_t *due, struct bwl_err *e)
 		return r;
 	bwl_journal_look(bwl_journal_dir(p->ctl->drill), &j);
 	if (j.state != BWL_JOURNAL_OK && j.state != BWL_JOURNAL_OFF) {
-		bwl_fail(e, EIO,
-			 "nothing is lifted: the journal does not show when this tray was stopped "
-			 "or clamped: %.200s",
-			 j.why);
+		bwl_fail(
+			e, EIO,
+			"nothing is lifted: the journal does not show when this tray was stopped or clamped: %.200s",
+			j.why);
 		r = bwl_hint(e, "bwlimit-ctl journal init");
 	}
 	if (!r && has_word(words, "stop") && bwl_is_stopped(p) &&
@@ -188,9 +185,7 @@ static int is_clock_right(const struct documents *v, struct bwl_err *e)
 
 	if (!why)
 		return 0;
-	bwl_fail(e, EIO,
-		 "%s: cannot tell whether it was closed before the document was "
-		 "signed",
+	bwl_fail(e, EIO, "%s: cannot tell whether it was closed before the document was signed",
 		 why);
 	return bwl_hint(e, "set the clock; it opens within a minute");
 }

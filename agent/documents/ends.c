@@ -21,9 +21,7 @@ void docs_rebuild(struct documents *v)
 
 	docs_terms_free(&v->terms);
 	if (v->docs.m && docs_terms(&v->docs, &v->terms, &e) && e.code != ENOENT)
-		agent_later(LOG_ERR, "documents",
-			    "the documents in force cannot be read: "
-			    "%s",
+		agent_later(LOG_ERR, "documents", "the documents in force cannot be read: %s",
 			    e.text);
 }
 
@@ -71,10 +69,10 @@ static void mind_missing(struct documents *v)
 	if (!docs_is_withheld(v) || (v->missed_ns && now - v->missed_ns < REPEAT_NS))
 		return;
 	v->missed_ns = now;
-	agent_later(LOG_ALERT, "withheld",
-		    "%s and %zu more: published according to a signed time, but withheld from this "
-		    "tray",
-		    name[0], n - 1);
+	agent_later(
+		LOG_ALERT, "withheld",
+		"%s and %zu more: published according to a signed time, but withheld from this tray",
+		name[0], n - 1);
 }
 
 /*

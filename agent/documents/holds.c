@@ -302,9 +302,7 @@ static int put_grants(const struct docs *s, const struct docs_one *policy,
 	int r = 0;
 
 	if (gone) {
-		bwl_fail(e, ENODATA,
-			 "the grant %s was accepted, but its bytes are "
-			 "gone",
+		bwl_fail(e, ENODATA, "the grant %s was accepted, but its bytes are gone",
 			 gone->name);
 		return bwl_hint(e, "publish it again, or a newer version of it");
 	}
@@ -493,8 +491,7 @@ struct docs_end docs_end(struct docs *s, const struct docs_terms *t, const struc
 		end = lease_end(s, t, c);
 	sooner(&end, fresh_until(s, t, c),
 	       docs_missing(s, NULL, 0)
-		       ? "a document that closes was published but has not arrived for "
-			 "`offline_for`: it is being withheld"
+		       ? "a document that closes was published but has not arrived for `offline_for`: it is being withheld"
 		       : "no signed time arrived for `offline_for`");
 	sooner(&end, at(c, docs_now(s, c), t->holding.h.not_after_s), "the signed policy ends");
 	return end;

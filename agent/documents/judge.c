@@ -73,10 +73,10 @@ static int widens(const struct docs *s, struct docs_verdict *v, const struct doc
 	was.nclosed = json_array_size(opens);
 	json_array_foreach(lifts, i, name) closed[was.nclosed++] = json_string_value(name);
 	if (was.nclosed && v->d.terms.issued_s <= bwl_memory_closed(s->m)) {
-		bwl_fail(e, ESTALE,
-			 "the %s %s opens what a revocation closed after it was signed: sign a new "
-			 "one",
-			 bwl_signed_word(v->d.type), v->d.terms.name);
+		bwl_fail(
+			e, ESTALE,
+			"the %s %s opens what a revocation closed after it was signed: sign a new one",
+			bwl_signed_word(v->d.type), v->d.terms.name);
 		return refuse(e, ESTALE, "signed-old");
 	}
 	v->widens = bwl_widens(&was, &to->h, &w);
@@ -108,10 +108,10 @@ static int check_policy(const struct docs_verdict *v, const struct docs_holding 
 {
 	if (!to->pol->lease_ns || bwl_payload_text(v->d.body, "lease_most"))
 		return 0;
-	bwl_fail(e, EBADMSG,
-		 "the policy %s has `lease`, but its document has no `lease_most`: the lease could "
-		 "not be renewed",
-		 v->d.terms.name);
+	bwl_fail(
+		e, EBADMSG,
+		"the policy %s has `lease`, but its document has no `lease_most`: the lease could not be renewed",
+		v->d.terms.name);
 	return refuse(e, EBADMSG, "signed-malformed");
 }
 
@@ -130,10 +130,10 @@ static int is_newer(const struct docs *s, const struct docs_verdict *v, struct b
 		    (v->d.terms.issued_s == o->d.terms.issued_s &&
 		     !strcmp(v->d.terms.name, o->d.terms.name)))
 			continue;
-		bwl_fail(e, ESTALE,
-			 "the policy %s was signed before the policy %s, which is in force: sign "
-			 "a new one",
-			 v->d.terms.name, o->d.terms.name);
+		bwl_fail(
+			e, ESTALE,
+			"the policy %s was signed before the policy %s, which is in force: sign a new one",
+			v->d.terms.name, o->d.terms.name);
 		return refuse(e, ESTALE, "signed-old");
 	}
 	return 0;
@@ -195,10 +195,10 @@ static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_
 		return refuse(e, ENOENT, "signed-bounds");
 	}
 	if (bwl_signed_order(&v->d.terms, &policy->d.terms) < 0) {
-		bwl_fail(e, ESTALE,
-			 "the grant %s was signed before the policy %s, which is in force: sign a "
-			 "new one",
-			 v->d.terms.name, policy->d.terms.name);
+		bwl_fail(
+			e, ESTALE,
+			"the grant %s was signed before the policy %s, which is in force: sign a new one",
+			v->d.terms.name, policy->d.terms.name);
 		return refuse(e, ESTALE, "signed-old");
 	}
 	r = grant_on(s, policy, v, e);
@@ -273,10 +273,10 @@ int docs_judge_more(const struct docs *s, struct docs_verdict *v, const struct d
 		    struct bwl_err *e)
 {
 	if (bwl_payload_yes(v->d.body, "break_glass")) {
-		bwl_fail(e, EBADMSG,
-			 "the %s %s is for break-glass: apply it at the tray: bwlimit-ctl "
-			 "break-glass",
-			 bwl_signed_word(v->d.type), v->d.terms.name);
+		bwl_fail(
+			e, EBADMSG,
+			"the %s %s is for break-glass: apply it at the tray: bwlimit-ctl break-glass",
+			bwl_signed_word(v->d.type), v->d.terms.name);
 		return refuse(e, EBADMSG, "signed-bounds");
 	}
 	switch (v->d.type) {

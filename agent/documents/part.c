@@ -39,9 +39,7 @@ static void answer_waiting(struct documents *v, const struct docs_settled *s, ui
 			continue;
 		if (s && v->waiting[i].seq <= s->seq) {
 			if (s->code) {
-				bwl_fail(&e, s->code,
-					 "it is accepted, but not in force: "
-					 "%s",
+				bwl_fail(&e, s->code, "it is accepted, but not in force: %s",
 					 s->why);
 				e.id = "not-in-force";
 			}

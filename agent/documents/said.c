@@ -95,10 +95,10 @@ static char *sign(const struct documents *v, const char *payload, struct bwl_err
 	if (read_key(&k, e))
 		return NULL;
 	if (strcmp(bwl_note_key_format(&k, false, mine), bwl_memory_log_key(v->docs.m)) != 0) {
-		bwl_fail(e, EKEYREJECTED,
-			 "the enrolment names another key than that of the audit log here, %s: "
-			 "enrol the tray again with this key",
-			 mine);
+		bwl_fail(
+			e, EKEYREJECTED,
+			"the enrolment names another key than that of the audit log here, %s: enrol the tray again with this key",
+			mine);
 		explicit_bzero(&k, sizeof(k));
 		return NULL;
 	}

@@ -113,8 +113,7 @@ static void say_still_expelled(const struct documents *v, const struct bwl_signe
 	if (as)
 		agent_later(
 			LOG_WARNING, "documents",
-			"tray %s is enrolled, but stays closed: %s is expelled, and IKE does not tell "
-			"them apart: enrol %s, too, or give one of them another name",
+			"tray %s is enrolled, but stays closed: %s is expelled, and IKE does not tell them apart: enrol %s, too, or give one of them another name",
 			tray, as, as);
 }
 
@@ -132,8 +131,7 @@ static void say_ended(const struct documents *v, const struct docs_clock *c, cha
 		if (k == nis)
 			agent_later(
 				LOG_NOTICE, "documents",
-				"%s is not part of the policy %s, version %llu, which came after "
-				"it: sign a new version of it if it shall hold on",
+				"%s is not part of the policy %s, version %llu, which came after it: sign a new version of it if it shall hold on",
 				was[i], policy->d.terms.name,
 				(unsigned long long)policy->d.terms.version);
 	}
@@ -214,11 +212,11 @@ int docs_receive(struct documents *v, const char *key, const char *bytes, size_t
 
 	*ret_wait = false;
 	if (v->damaged || !v->docs.m) {
-		bwl_fail(e, ENOENT,
-			 v->damaged ? BWL_MEMORY
-				 " is damaged: everything stays at its floor until this tray is "
-				 "enrolled again"
-				    : "no root is enrolled here");
+		bwl_fail(
+			e, ENOENT,
+			v->damaged ? BWL_MEMORY
+				" is damaged: everything stays at its floor until this tray is enrolled again"
+				   : "no root is enrolled here");
 		return bwl_hint(e, "bwlimit-ctl enrol ROOT ENROLMENT --sha256 HEX");
 	}
 	r = docs_judge(&v->docs, bytes, len, &c, &d, e);

@@ -90,10 +90,10 @@ static int accepted_meanwhile(uint64_t until_ns, uint64_t now_ns, struct bwl_err
 {
 	char when[BWL_WHEN_BUF];
 
-	bwl_fail(e, EAGAIN,
-		 "it is accepted, and comes into force when the policy on trial is confirmed or "
-		 "ends, at the latest %s",
-		 bwl_when(until_ns, now_ns, when));
+	bwl_fail(
+		e, EAGAIN,
+		"it is accepted, and comes into force when the policy on trial is confirmed or ends, at the latest %s",
+		bwl_when(until_ns, now_ns, when));
 	bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
 	e->id = "not-in-force";
 	return -e->code;
@@ -192,9 +192,7 @@ void docs_said(void *arg, enum line_right right, int fd, int document_fd, const 
 	} else if (!strcmp(verb, "enrol")) {
 		order_enrol(v, right, fd, doc, ask);
 	} else {
-		line_refuse(fd,
-			    "bwlimitd does not know this request: is it another "
-			    "version?",
+		line_refuse(fd, "bwlimitd does not know this request: is it another version?",
 			    NULL);
 		close(fd);
 	}

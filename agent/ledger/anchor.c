@@ -184,16 +184,15 @@ static int unanswered(struct anchor *a, const struct ledger *l, const struct bwl
 	if (a->proven) {
 		a->step = HELD;
 		tell(a, why->text,
-		     "the ledger's counter is not raised: an old copy would give back what is "
-		     "spent meanwhile; retried every second");
+		     "the ledger's counter is not raised: an old copy would give back what is spent meanwhile; retried every second");
 		return 0;
 	}
 	if (a->mode == ANCHOR_AUTO && (a->is_new || !row_of(l))) {
 		if (strcmp(a->told, why->text))
-			agent_log(LOG_NOTICE, "tpm",
-				  "%s; so an old copy of the whole ledger, put in place while this "
-				  "machine is off, would not be detected; retried every minute",
-				  why->text);
+			agent_log(
+				LOG_NOTICE, "tpm",
+				"%s; so an old copy of the whole ledger, put in place while this machine is off, would not be detected; retried every minute",
+				why->text);
 		snprintf(a->told, sizeof(a->told), "%s", why->text);
 		a->step = LOOSE;
 		a->loose = true;
@@ -202,9 +201,9 @@ static int unanswered(struct anchor *a, const struct ledger *l, const struct bwl
 	}
 	a->step = UNKNOWN;
 	tell(a, why->text,
-	     row_of(l) ? "the ledger is bound to its counter: no volume is released until the TPM "
-			 "answers; to do without it for good: --tpm none"
-		       : "--tpm required: no volume is released until the TPM answers");
+	     row_of(l)
+		     ? "the ledger is bound to its counter: no volume is released until the TPM answers; to do without it for good: --tpm none"
+		     : "--tpm required: no volume is released until the TPM answers");
 	return -EINPROGRESS;
 }
 
@@ -291,23 +290,19 @@ static int not_believed(struct bwl_err *e, const struct ledger_row *row, const s
 	if (!row)
 		return bwl_fail(
 			e, EUCLEAN,
-			"the TPM has a counter for a ledger, but this ledger does not know it: an "
-			"earlier copy, or another machine's");
+			"the TPM has a counter for a ledger, but this ledger does not know it: an earlier copy, or another machine's");
 	if (!s->has_index)
 		return bwl_fail(
 			e, EUCLEAN,
-			"the TPM has no counter for this ledger: the TPM was cleared, or it is "
-			"another TPM");
+			"the TPM has no counter for this ledger: the TPM was cleared, or it is another TPM");
 	if (memcmp(row->slice, s->tag, TPM_TAG))
 		return bwl_fail(
 			e, EUCLEAN,
-			"the TPM's counter belongs to another ledger: another TPM, or a copy from "
-			"before the ledger was bound again");
+			"the TPM's counter belongs to another ledger: another TPM, or a copy from before the ledger was bound again");
 	if (epoch < count)
 		return bwl_fail(
 			e, EUCLEAN,
-			"the ledger is at epoch %llu but the TPM counts %llu: the ledger is an "
-			"old copy",
+			"the ledger is at epoch %llu but the TPM counts %llu: the ledger is an old copy",
 			epoch, count);
 	return bwl_fail(
 		e, EUCLEAN,
@@ -439,9 +434,9 @@ static int go_without(struct anchor *a, struct ledger *l, struct bwl_err *e)
 		a->binding = false;
 		if (write_row(a, l, "none", e))
 			return -EAGAIN;
-		agent_log(LOG_ALERT, "tpm",
-			  "the ledger is no longer bound to a TPM's counter (--tpm none): an old "
-			  "copy of it would not be detected");
+		agent_log(
+			LOG_ALERT, "tpm",
+			"the ledger is no longer bound to a TPM's counter (--tpm none): an old copy of it would not be detected");
 	}
 	a->step = LOOSE;
 	return 0;

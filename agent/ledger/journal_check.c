@@ -113,10 +113,10 @@ static bool is_old(const struct judge *g, const struct anchor *a, const struct l
 	if (!g->judged && !r && !bwl_journal_fits(dir_of(g), &b, now->tag, anchor_count(a), why))
 		return true;
 	if (row && !bwl_journal_has(dir_of(g), row->spent, (const uint8_t *)row->slice)) {
-		snprintf(why, BWL_JOURNAL_WHY,
-			 "it ends at %llu, but the ledger, which is bound to a TPM's counter, "
-			 "knows another record %llu: an old copy",
-			 (unsigned long long)now->seq, (unsigned long long)row->spent);
+		snprintf(
+			why, BWL_JOURNAL_WHY,
+			"it ends at %llu, but the ledger, which is bound to a TPM's counter, knows another record %llu: an old copy",
+			(unsigned long long)now->seq, (unsigned long long)row->spent);
 		return true;
 	}
 	if (g->judged || !r || row || !anchor_took_over(a))
@@ -155,11 +155,10 @@ static void refuse(struct judge *g, const struct ledger_row *row, struct bwl_jou
 	bwl_revoke(g->pins, NULL, NULL);
 	if (bwl_journal_set_aside(dir_of(g), &e))
 		agent_log(LOG_ALERT, "journal", "%s", e.text);
-	agent_log(LOG_ALERT, "journal",
-		  "the journal of closures cannot be trusted: %s; everything is stopped and "
-		  "revoked: bwlimit-ctl journal init, stop --off, and grant NAME for each that may "
-		  "send",
-		  why);
+	agent_log(
+		LOG_ALERT, "journal",
+		"the journal of closures cannot be trusted: %s; everything is stopped and revoked: bwlimit-ctl journal init, stop --off, and grant NAME for each that may send",
+		why);
 	b->seq = row && row->spent > b->seq ? row->spent : b->seq + 1;
 	memset(b->digest, 0, sizeof(b->digest));
 }
@@ -209,10 +208,8 @@ static void say_waiting(struct judge *g)
 		g->waits_ns = bwl_now_ns();
 	if (bwl_now_ns() - g->waits_ns > WAIT_NS)
 		tell(g,
-		     "cannot tell whether the journal of closures is an old copy before the TPM "
-		     "answers",
-		     "nothing passes until then; to do without the TPM for good: --tpm none; for "
-		     "now: bwlimit-ctl stop, then stop --off");
+		     "cannot tell whether the journal of closures is an old copy before the TPM answers",
+		     "nothing passes until then; to do without the TPM for good: --tpm none; for now: bwlimit-ctl stop, then stop --off");
 }
 
 int judge_run(struct judge *g, struct anchor *a, struct ledger *l, const char *era,

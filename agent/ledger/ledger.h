@@ -27,10 +27,9 @@ struct ledger_row {
 	uint64_t spent;       /* bytes: at least what has passed, windowed: within the window */
 	uint64_t slice_ns;    /* windowed: a slice's length; 0: total */
 	uint64_t at_ns;       /* windowed: boot time of the slices */
-	uint64_t slice[LEDGER_SLICES]; /* windowed: the newest first; what they lack of `spent` is
-					* new
-					*/
-	uint64_t pending;              /* 1: not in the maps yet; nothing may be released */
+	/* windowed: the newest first; what they lack of `spent` is new */
+	uint64_t slice[LEDGER_SLICES];
+	uint64_t pending; /* 1: not in the maps yet; nothing may be released */
 };
 
 enum ledger_how { LEDGER_FOUND, LEDGER_BEGUN, LEDGER_SET_ASIDE };

@@ -94,12 +94,11 @@ static void close_all(struct memory_check *c, const char *why)
 		return;
 	c->lost = true;
 	c->told_ns = now;
-	agent_log(LOG_ALERT, "memory",
-		  "%s/" BWL_MEMORY
-		  ": the record of accepted signed documents cannot be trusted: %s; everything "
-		  "stays at its floor until two people enrol this tray again, by a newer enrolment "
-		  "(docs/fleet.md)",
-		  c->dir, why);
+	agent_log(
+		LOG_ALERT, "memory",
+		"%s/" BWL_MEMORY
+		": the record of accepted signed documents cannot be trusted: %s; everything stays at its floor until two people enrol this tray again, by a newer enrolment (docs/fleet.md)",
+		c->dir, why);
 }
 
 /* Two people have signed that this tray starts anew: the clamp ends, whatever caused it. */

@@ -53,19 +53,17 @@ static void tell(struct ledger_part *v, const struct bwl_err *e)
 		return;
 	snprintf(v->told, sizeof(v->told), "%s", e->text);
 	v->told_ns = now;
-	agent_log(LOG_ALERT, "ledger",
-		  "%s; no more volume is released until it can be written (disk full, read-only or "
-		  "failing: see %s)",
-		  e->text, v->state_dir);
+	agent_log(
+		LOG_ALERT, "ledger",
+		"%s; no more volume is released until it can be written (disk full, read-only or failing: see %s)",
+		e->text, v->state_dir);
 }
 
 static void tell_set_aside(const struct ledger_part *v, const struct bwl_err *e)
 {
 	agent_log(
 		LOG_ALERT, "ledger",
-		"the ledger cannot be trusted: %s; it is set aside as %s/ledger.db.bad and a new "
-		"one is started from the maps, which forget nothing before a reboot; volumes that "
-		"neither knows count as spent until bwlimit-ctl grant NAME volume +V once",
+		"the ledger cannot be trusted: %s; it is set aside as %s/ledger.db.bad and a new one is started from the maps, which forget nothing before a reboot; volumes that neither knows count as spent until bwlimit-ctl grant NAME volume +V once",
 		e->text, v->state_dir);
 }
 
@@ -144,17 +142,15 @@ static void note_room(struct ledger_part *v)
 		return;
 	v->room_ns = now;
 	if (room == ROOM_NONE)
-		agent_log(LOG_ALERT, "ledger",
-			  "the ledger is full: all %u rows are taken, and %u volume%s without one "
-			  "stay%s closed (first: %s); rows of windows end when no policy has named "
-			  "them for longer than the window (docs/ledger.md)",
-			  c.most, c.full, BWL_S(c.full), c.full == 1 ? "s" : "", c.full_key);
+		agent_log(
+			LOG_ALERT, "ledger",
+			"the ledger is full: all %u rows are taken, and %u volume%s without one stay%s closed (first: %s); rows of windows end when no policy has named them for longer than the window (docs/ledger.md)",
+			c.most, c.full, BWL_S(c.full), c.full == 1 ? "s" : "", c.full_key);
 	else if (room != ROOM_ENOUGH)
-		agent_log(LOG_ALERT, "ledger",
-			  "the ledger has %u of at most %u rows, for %u volumes in force: the rest "
-			  "are names that no policy has any more; beyond that volumes of new names "
-			  "stay closed (docs/ledger.md)",
-			  c.rows, c.most, c.volumes);
+		agent_log(
+			LOG_ALERT, "ledger",
+			"the ledger has %u of at most %u rows, for %u volumes in force: the rest are names that no policy has any more; beyond that volumes of new names stay closed (docs/ledger.md)",
+			c.rows, c.most, c.volumes);
 	else
 		agent_log(LOG_NOTICE, "ledger", "the ledger has room again: %u of at most %u rows",
 			  c.rows, c.most);

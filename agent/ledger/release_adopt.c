@@ -100,9 +100,7 @@ static void put_in_maps(struct releases *m, struct tracked *t, const struct ledg
 	release_of(m, t)->unknown_bytes = 0;
 	m->count.restored++;
 	t->ready = true;
-	agent_log(LOG_INFO, "ledger",
-		  "%s: %llu bytes count as spent, according to the "
-		  "ledger",
+	agent_log(LOG_INFO, "ledger", "%s: %llu bytes count as spent, according to the ledger",
 		  t->key, (unsigned long long)row->spent);
 }
 
@@ -114,10 +112,10 @@ static int check(const struct releases *m, const struct tracked *t, const struct
 
 	if (!released_is_bytes(released) || row->spent >= released)
 		return 0;
-	return bwl_fail(e, EUCLEAN,
-			"the ledger has %llu bytes of %s, but %llu were released: it is an old "
-			"copy",
-			(unsigned long long)row->spent, t->key, (unsigned long long)released);
+	return bwl_fail(
+		e, EUCLEAN,
+		"the ledger has %llu bytes of %s, but %llu were released: it is an old copy",
+		(unsigned long long)row->spent, t->key, (unsigned long long)released);
 }
 
 static int find_others(struct releases *m, struct ledger *l, uint32_t *ret_n, struct bwl_err *e)
@@ -143,8 +141,7 @@ static int find_others(struct releases *m, struct ledger *l, uint32_t *ret_n, st
 			m->count.unknown++;
 			agent_log(
 				LOG_WARNING, "ledger",
-				"%s: neither maps nor ledger know its past use: its volume counts "
-				"as spent; bwlimit-ctl grant NAME volume +V once gives it V",
+				"%s: neither maps nor ledger know its past use: its volume counts as spent; bwlimit-ctl grant NAME volume +V once gives it V",
 				t->key);
 		}
 	}

@@ -46,12 +46,12 @@ static const char *const names[COUNTERS] = {
 enum meter { FRAMES, PORT_FRAMES, RDMA, BYTES, PORT_BYTES, METERS };
 static const char *const says[METERS] = {
 	[FRAMES] = "%.15s sent %llu frame%s that did not pass its last gate",
-	[PORT_FRAMES] = "the port of %.15s sent %llu frame%s that the DPU's kernel did not let out "
-			"(tx_packets_phy)",
+	[PORT_FRAMES] =
+		"the port of %.15s sent %llu frame%s that the DPU's kernel did not let out (tx_packets_phy)",
 	[RDMA] = "%.15s sent %llu RDMA frame%s, which no gate sees (tx_vport_rdma)",
 	[BYTES] = "%.15s sent %llu more byte%s than passed its last gate",
-	[PORT_BYTES] = "the port of %.15s sent %llu more byte%s than the DPU's kernel let out "
-		       "(tx_bytes_phy)",
+	[PORT_BYTES] =
+		"the port of %.15s sent %llu more byte%s than the DPU's kernel let out (tx_bytes_phy)",
 };
 
 struct port {

@@ -31,8 +31,8 @@ struct row {
 	double check_s, load_s, swap_s; /* file -> checked; -> first policy; -> swapped in */
 	/* One peer's rate: opened and changed, until packets see it; until the call returns … */
 	struct bench_spread seen_ms, set_ms;
-	struct bench_spread look_ms;    /* … without the table of names and with all maps mapped,
-					 * until seen */
+	/* … without the table of names and with all maps mapped, until seen */
+	struct bench_spread look_ms;
 	struct bench_spread tool_ms;    /* bwlimit-ctl, from fork() until seen … */
 	struct bench_spread audited_ms; /* … and with an audit log */
 	double peer_bytes, cpu_bytes, prefix_bytes, all_bytes, budget_bytes;
@@ -338,10 +338,9 @@ static void report_json(const struct row *row, unsigned n, unsigned nedits)
 	bench_machine_json(stdout);
 	printf(",\n \"edits\": %u, \"rows\": [", nedits);
 	for (i = 0; i < n; i++, row++) {
-		printf("%s\n {\"peers\": %u, \"check_s\": %.2f, \"load_s\": %.2f, \"swap_s\": %.2f, "
-		       "\"set_seen_ms\": %.3f, \"set_returned_ms\": %.3f, \"peer_bytes\": %.0f, "
-		       "\"cpu_bytes\": %.0f, \"prefix_bytes\": %.0f, \"all_bytes\": %.0f, "
-		       "\"budget_bytes\": %.0f, \"mib\": %.1f, \"swap_policy_mib\": %.1f,\n  ",
+		printf("%s\n"
+		       " {\"peers\": %u, \"check_s\": %.2f, \"load_s\": %.2f, \"swap_s\": %.2f, \"set_seen_ms\": %.3f, \"set_returned_ms\": %.3f, \"peer_bytes\": %.0f, \"cpu_bytes\": %.0f, \"prefix_bytes\": %.0f, \"all_bytes\": %.0f, \"budget_bytes\": %.0f, \"mib\": %.1f, \"swap_policy_mib\": %.1f,\n"
+		       "  ",
 		       i ? "," : "", row->peers, row->check_s, row->load_s, row->swap_s,
 		       row->seen_ms.median, row->set_ms.median, row->peer_bytes, row->cpu_bytes,
 		       row->prefix_bytes, row->all_bytes, row->budget_bytes, row->live_mib,
@@ -367,9 +366,9 @@ static void report_text(const struct row *row, unsigned n, unsigned nedits)
 	unsigned i;
 
 	bench_machine_text(stdout);
-	printf("seconds from the file until it holds; milliseconds of one edit; bytes of kernel "
-	       "memory a peer with one prefix\n\n%8s %8s %7s %8s %9s %9s %6s %5s %7s %6s %7s %8s "
-	       "%8s\n",
+	printf("seconds from the file until it holds; milliseconds of one edit; bytes of kernel memory a peer with one prefix\n"
+	       "\n"
+	       "%8s %8s %7s %8s %9s %9s %6s %5s %7s %6s %7s %8s %8s\n",
 	       "peers", "checked", "first", "swapped", "set, seen", "returned", "peer", "CPU",
 	       "prefix", "all", "budget", "MiB", "swap MiB");
 	for (i = 0; i < n; i++)
@@ -393,8 +392,8 @@ static void report_text(const struct row *row, unsigned n, unsigned nedits)
 		printf("%u peers: without the table %.1f times as long\n", row[i].peers,
 		       row[i].look_ms.median / row[i].seen_ms.median);
 	}
-	printf("\ngoals: 100000 peers within 3 s, 1000000 within 30 s; an edit seen within 1 ms; "
-	       "all within budget (256 + 40 a possible CPU + 100 a prefix)\n");
+	printf("\n"
+	       "goals: 100000 peers within 3 s, 1000000 within 30 s; an edit seen within 1 ms; all within budget (256 + 40 a possible CPU + 100 a prefix)\n");
 }
 
 int main(int argc, char **argv)

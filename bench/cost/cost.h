@@ -74,11 +74,11 @@ struct cost_row_info {
 	bool xdp, turn;
 	bool gate; /* at the uplink, with packets tagged as by a host port's program */
 	__u32 verdict;
-	unsigned reason;          /* the reason of every packet; not for the floor's rows */
-	bool partly;              /* some packets pass: how many depends on the speed */
-	enum cost_row without[2]; /* what taking turns costs: minus the first, plus the second;
-				   * EMPTY, EMPTY: nothing */
-	enum cost_row over;       /* the row of which its ratio is taken; EMPTY: none */
+	unsigned reason; /* the reason of every packet; not for the floor's rows */
+	bool partly;     /* some packets pass: how many depends on the speed */
+	/* what taking turns costs: minus the first, plus the second; EMPTY, EMPTY: nothing */
+	enum cost_row without[2];
+	enum cost_row over; /* the row of which its ratio is taken; EMPTY: none */
 	struct bench_goal goal;
 };
 extern const struct cost_row_info cost_rows[_ROW_MAX];

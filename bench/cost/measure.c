@@ -129,8 +129,8 @@ static int run(struct cost *b, enum cost_row row, bool warm, double *ret_ns)
 {
 	const struct cost_row_info *x = &cost_rows[row];
 	__u8 frame[RIG_FRAME_BYTES];
-	struct __sk_buff skb = { .ingress_ifindex = LOOPBACK }; /* so that the last gate sees an
-								 * ingress */
+	/* so that the last gate sees an ingress */
+	struct __sk_buff skb = { .ingress_ifindex = LOOPBACK };
 	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = frame, .data_size_in = RIG_FRAME_BYTES,
 		    .repeat = (int)b->packets);
 	int prog = program(b, x), r;

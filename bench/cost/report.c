@@ -63,8 +63,8 @@ static void report_json(const struct cost *b, enum bench_steady steady)
 
 	fputs("{", stdout);
 	bench_machine_json(stdout);
-	printf(",\n \"peers\": %u, \"prefixes\": %u, \"rounds\": %u, \"packets\": %u, "
-	       "\"steady\": %s, \"rows\": [",
+	printf(",\n"
+	       " \"peers\": %u, \"prefixes\": %u, \"rounds\": %u, \"packets\": %u, \"steady\": %s, \"rows\": [",
 	       b->peers, b->prefixes, b->rounds, b->packets,
 	       steady == BENCH_STEADY ? "true" : "false");
 	for (i = 0; i < _ROW_MAX; i++) {

@@ -61,8 +61,8 @@ static int run(struct e2e *b, enum e2e_row row, unsigned dests, unsigned packets
 		}
 	}
 	fprintf(stderr,
-		PROG ": %s: %llu of %u packets were lost before it, %d times; the machine is busy: "
-		     "stop what else runs here (/proc/loadavg) and try again\n",
+		PROG
+		": %s: %llu of %u packets were lost before it, %d times; the machine is busy: stop what else runs here (/proc/loadavg) and try again\n",
 		e2e_rows[row].name, lost, packets, TRIES);
 	return -EBUSY;
 }

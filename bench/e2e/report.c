@@ -91,9 +91,8 @@ void e2e_report(const struct e2e *b, const struct e2e_result *res, unsigned n)
 	}
 	bench_machine_text(stdout);
 	printf("ns a packet, %u rounds of %u packets, one CPU. All forward to %s;\n"
-	       "by XDP straight to a veth whose far end drops. Other rows than the bare ones: what "
-	       "is added to these.\nratio: of that to nftables doing the same work, and its goal (?: this run "
-	       "does not judge it)\n",
+	       "by XDP straight to a veth whose far end drops. Other rows than the bare ones: what is added to these.\n"
+	       "ratio: of that to nftables doing the same work, and its goal (?: this run does not judge it)\n",
 	       b->rounds, b->packets, bench_sink_kind());
 	for (i = 0; i < n; i++) {
 		printf("\n%8u destination%-30s %s    ratio    q1..q3      to limit\n", res[i].dests,

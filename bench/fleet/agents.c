@@ -223,15 +223,13 @@ static ssize_t status(void *arg, uint64_t cosigned, void *to, size_t most)
 	(void)cosigned;
 	pthread_mutex_lock(&a->lock);
 	if (memcmp(a->policy, none, sizeof(none)))
-		snprintf(policy, sizeof(policy),
-			 "{\"name\": \"base\", \"version\": 1, \"sha256\": \"%s\", "
-			 "\"since\": \"2026-01-01T00:00:00Z\"}",
-			 bwl_hex_encode(a->policy, 32, hex));
+		snprintf(
+			policy, sizeof(policy),
+			"{\"name\": \"base\", \"version\": 1, \"sha256\": \"%s\", \"since\": \"2026-01-01T00:00:00Z\"}",
+			bwl_hex_encode(a->policy, 32, hex));
 	n = snprintf(
 		to, most,
-		"{\"tray\": \"%s\", \"epoch\": 1, \"seq\": %llu, \"policy\": %s, \"taken\": {}, "
-		"\"refused\": {}, \"fresh\": true, \"closed\": [], \"closed_count\": 0, \"alarms\": [], "
-		"\"health\": {\"passed_packets\": 1, \"dropped_packets\": 0, \"sas_down\": 0, \"lease_s\": 0}}",
+		"{\"tray\": \"%s\", \"epoch\": 1, \"seq\": %llu, \"policy\": %s, \"taken\": {}, \"refused\": {}, \"fresh\": true, \"closed\": [], \"closed_count\": 0, \"alarms\": [], \"health\": {\"passed_packets\": 1, \"dropped_packets\": 0, \"sas_down\": 0, \"lease_s\": 0}}",
 		a->tray, (unsigned long long)bwl_memory_seq(a->docs.m), policy);
 	pthread_mutex_unlock(&a->lock);
 	return n < (int)most ? n : 0;

@@ -100,9 +100,7 @@ static void status(struct model_tray *t, unsigned tray)
 	char text[1024];
 	int n = snprintf(
 		text, sizeof(text),
-		"{\"tray\": \"%s\", \"policy\": {\"name\": \"base\", \"version\": 42, \"sha256\":"
-		" \"abababababababababababababababababababababababababababababababab\"}, \"fresh\": true,"
-		" \"closed\": %s, \"closed_count\": %d, \"alarms\": [], \"missing\": []}",
+		"{\"tray\": \"%s\", \"policy\": {\"name\": \"base\", \"version\": 42, \"sha256\": \"abababababababababababababababababababababababababababababababab\"}, \"fresh\": true, \"closed\": %s, \"closed_count\": %d, \"alarms\": [], \"missing\": []}",
 		t->name, tray % 10 ? "[]" : "[\"log\", \"web\"]", tray % 10 ? 0 : 2);
 
 	model_take_status(&set, t, &(struct status_now){ NOW_NS, 0 }, text, (size_t)n);

@@ -115,8 +115,8 @@ static void report_hour(const char *dir, bool json, unsigned hour, unsigned peer
 	getrusage(RUSAGE_SELF, &u);
 	if (json && hour > 1)
 		fputs(",", stdout);
-	printf(json ? "\n {\"hour\": %u, \"peers\": %u, \"cpu_percent\": %.3f, \"resident_mib\": %.1f, "
-		      "\"disk_mib\": %.1f}"
+	printf(json ? "\n"
+		      " {\"hour\": %u, \"peers\": %u, \"cpu_percent\": %.3f, \"resident_mib\": %.1f, \"disk_mib\": %.1f}"
 		    : "hour %u of %u peers: %.2f %% of one core, %.1f MiB resident at most, %.1f MiB on disk\n",
 	       hour, peers, used_s / 36, (double)u.ru_maxrss / 1024, file_mib(dir));
 	fflush(stdout);

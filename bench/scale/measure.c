@@ -160,8 +160,7 @@ int scale_measure(struct scale *b)
 					fprintf(stderr, PROG ": %s on %u CPUs: %s\n",
 						scale_kinds[k].text, b->step[s],
 						r == -EAGAIN
-							? "frames were lost on the way, several times; the machine is "
-							  "busy: stop what else runs here (/proc/loadavg), or --no-veth"
+							? "frames were lost on the way, several times; the machine is busy: stop what else runs here (/proc/loadavg), or --no-veth"
 							: strerror(-r));
 					return r;
 				}

@@ -14,8 +14,8 @@ double model_ns(double alone, double transfer, double lines, unsigned cpus)
 		return alone;
 	demand = transfer * (cpus - 1) / cpus * lines / stations;
 	for (k = 1; k <= cpus; k++) {
-		each = demand * (1 + waiting); /* after the packets that a CPU finds waiting
-						* there */
+		/* after the packets that a CPU finds waiting there */
+		each = demand * (1 + waiting);
 		all = alone + stations * each;
 		waiting = k / all * each;
 	}

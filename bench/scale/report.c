@@ -31,8 +31,7 @@ static enum bench_steady steady_of(const struct scale *b, unsigned k, unsigned s
 
 static void row_head_json(unsigned k)
 {
-	printf("{\"row\": \"%s\", \"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", "
-	       "\"refused\": %s, ",
+	printf("{\"row\": \"%s\", \"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", \"refused\": %s, ",
 	       scale_kinds[k].name, scale_kinds[k].what, way_word(k), peers_word(k),
 	       scale_is_refused(k) ? "true" : "false");
 }
@@ -44,8 +43,7 @@ static void row_json(const struct scale *b, unsigned k, unsigned s, enum bench_s
 	struct bench_spread times = bench_spread_of(c->times_one, b->rounds);
 
 	row_head_json(k);
-	printf("\"cpus\": %u, \"ns_per_packet\": %.2f, \"times_one\": %.3f, "
-	       "\"of_yardstick\": %.3f, ",
+	printf("\"cpus\": %u, \"ns_per_packet\": %.2f, \"times_one\": %.3f, \"of_yardstick\": %.3f, ",
 	       b->step[s], ns.median, times.median, scale_of_yardstick(b, k, s));
 	bench_goal_json(stdout, goal_of(k, s), scale_judged(b, k, s), steady_of(b, k, s, steady));
 	printf(", \"disturbed\": %u,\n  ", c->disturbed);
@@ -143,8 +141,10 @@ static void model_text(const struct scale *b)
 		       b->cpu[i + 1], b->transfer[i].median, b->transfer[i].q1, b->transfer[i].q3);
 	if (!b->predict)
 		return;
-	printf("\nmodel, from the times of two CPUs: cache lines written by others that a packet fetches, and what %u "
-	       "CPUs take\n\n%-31s %8s %14s %9s\n",
+	printf("\n"
+	       "model, from the times of two CPUs: cache lines written by others that a packet fetches, and what %u CPUs take\n"
+	       "\n"
+	       "%-31s %8s %14s %9s\n",
 	       b->predict, "", "lines", "ns a packet", "times one");
 	for (k = 0; k < KINDS; k++)
 		if (scale_has_model(b, k))
@@ -162,8 +162,8 @@ void scale_report_text(const struct scale *b, enum bench_steady steady)
 	if (b->record)
 		puts("Flow records are on.");
 	printf("ns a packet on each of N CPUs at once, %u rounds of %u packets on each.\n"
-	       "times one: what they pass together over what one passes alone; of empty: that over the "
-	       "empty\nprogram's (veth: the bare forward's) in the same round; model: from one and two CPUs\n",
+	       "times one: what they pass together over what one passes alone; of empty: that over the empty\n"
+	       "program's (veth: the bare forward's) in the same round; model: from one and two CPUs\n",
 	       b->rounds, b->packets);
 	if (!crew_counts_cycles(b->crew) || !crew_counts_transfers(b->crew))
 		printf("%s%s not counted: this machine has no counters for us (%s)\n",

@@ -80,8 +80,8 @@ static bool is_as_it_says(const struct scale *b, unsigned k, const struct cell *
 	if (all > c->packets || all < c->packets - (scale_is_veth(k) ? c->packets / 1000 : 0))
 		return false;
 	others = all - c->reason[reason] - c->reason[BWL_R_CONTENDED];
-	if (reason != BWL_R_PASS) { /* the rest is what a tight limit lets pass once after it was
-				     * idle */
+	/* the rest is what a tight limit lets pass once after it was idle */
+	if (reason != BWL_R_PASS) {
 		return others == c->reason[BWL_R_PASS] + c->reason[BWL_R_PASS_MARKED] &&
 		       others <= c->packets / 50 + BURST * runs;
 	}
@@ -136,13 +136,11 @@ enum bench_steady scale_steady(const struct scale *b)
 		return steady;
 	fprintf(stderr,
 		PROG
-		": other work had the CPUs in %u of %u rounds, also when tried again: they did "
-		"not all run at once\n",
+		": other work had the CPUs in %u of %u rounds, also when tried again: they did not all run at once\n",
 		disturbed, all);
 	if (b->anyway)
 		return BENCH_UNSURE;
-	fputs("  Nothing is reported. Stop what else runs here (/proc/loadavg), or take fewer CPUs (--cpus); "
-	      "--anyway reports nevertheless.\n",
+	fputs("  Nothing is reported. Stop what else runs here (/proc/loadavg), or take fewer CPUs (--cpus); --anyway reports nevertheless.\n",
 	      stderr);
 	return BENCH_REFUSED;
 }

@@ -49,9 +49,9 @@ extern const struct kind_info {
 	enum way way;
 	enum group group;
 	bool same;
-	unsigned reason; /* the expected reason of its packets; BWL_R_NONE: not a row of the
-			  * limiter */
-	double least;    /* the goal, relative to the yardstick's gain; 0: none */
+	/* the expected reason of its packets; BWL_R_NONE: not a row of the limiter */
+	unsigned reason;
+	double least; /* the goal, relative to the yardstick's gain; 0: none */
 } scale_kinds[KINDS];
 const char *scale_kind_name(unsigned kind);
 

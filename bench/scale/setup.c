@@ -28,8 +28,8 @@ static int make_rig(struct scale *b, struct rig *rig, enum group first, enum gro
 
 	if (r)
 		return r;
-	rig->pins->dev[RIG_UPLINK_PORT].flags |= BWL_DEV_FQ; /* otherwise mark and shape only
-							      * police */
+	/* otherwise mark and shape only police */
+	rig->pins->dev[RIG_UPLINK_PORT].flags |= BWL_DEV_FQ;
 	pol = rig_policy();
 	for (g = first; g <= last; g++) {
 		some.first = g * n;
@@ -155,8 +155,7 @@ int scale_up(struct scale *b, struct bwl_err *e)
 	if (net) {
 		without_veth(b);
 		snprintf(b->veth_why, sizeof(b->veth_why),
-			 "cannot make multi-queue veth pairs, or attach by tcx and "
-			 "native XDP: %s",
+			 "cannot make multi-queue veth pairs, or attach by tcx and native XDP: %s",
 			 strerror(-net));
 	}
 	if (b->wanted[XDP_TEST_RUN] && (r = hold_xdp(b, veth)))

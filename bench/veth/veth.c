@@ -36,8 +36,9 @@ static int make_own_sink(void)
 {
 	int fd;
 
-	if (shell("ip link add " BENCH_SINK " type veth peer name " BENCH_SINK "-end && "
-		  "ip link set " BENCH_SINK "-end up && ip link set " BENCH_SINK " arp off up"))
+	if (shell("ip link add " BENCH_SINK " type veth peer name " BENCH_SINK
+		  "-end && ip link set " BENCH_SINK "-end up && ip link set " BENCH_SINK
+		  " arp off up"))
 		return -EINVAL;
 	fd = bpf_link_create(bpf_program__fd(counters->progs.swallow), (int)bench_sink_ifindex(),
 			     TCX_EGRESS, NULL);
@@ -102,10 +103,9 @@ const char *bench_sink_kind(void)
 
 int bench_veth_add(const char *name, unsigned queues)
 {
-	return shell("ip link add s-%s numtxqueues %u numrxqueues %u type veth "
-		     "peer name r-%s numtxqueues %u numrxqueues %u && ethtool -K r-%s gro on && "
-		     "ip link set s-%s up && ip link set r-%s up",
-		     name, queues, queues, name, queues, queues, name, name, name);
+	return shell(
+		"ip link add s-%s numtxqueues %u numrxqueues %u type veth peer name r-%s numtxqueues %u numrxqueues %u && ethtool -K r-%s gro on && ip link set s-%s up && ip link set r-%s up",
+		name, queues, queues, name, queues, queues, name, name, name);
 }
 
 unsigned bench_ifindex(char end, const char *name)

@@ -37,8 +37,8 @@ static __always_inline int bwl_ike(struct bwl_ctx *c, struct __sk_buff *skb, __u
 
 	if (bwl_is_esp_in_udp(&c->pkt, skb))
 		return BWL_R_PASS_IKE;
-	bwl_ike_read(skb, bwl_ike_at(&c->pkt), &h); /* a packet that is too short belongs to no
-						     * SA */
+	/* a packet that is too short belongs to no SA */
+	bwl_ike_read(skb, bwl_ike_at(&c->pkt), &h);
 	if (x && bwl_ike_take(bwl_ike_word(x, &h), c->now_ns))
 		return BWL_R_PASS_IKE;
 	c->id = id; /* the peer whose key exchange suffers */
@@ -75,8 +75,8 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb, 
 	int r;
 
 	if (self != (c->id == c->base->self_id))
-		return BWL_R_UPLINK_IN; /* peers of the DPU itself and peers of the hosts are
-					 * separate */
+		/* peers of the DPU itself and peers of the hosts are separate */
+		return BWL_R_UPLINK_IN;
 	port &= BWL_MAX_PORTS - 1;
 	if (!self && !(c->peer->meta.from & 1ULL << port))
 		return BWL_R_FROM; /* no answers to a port that may not send to the peer */

@@ -34,16 +34,18 @@ static __always_inline _Bool bwl_on_rt(void)
 struct bwl_work {
 	__u64 now_ns;   /* not before now; exactly now if `exact` (clock.h) */
 	__u64 delay_ns; /* mode shape: departs this much later */
-	__u64 tally;    /* odd state entry that counts it too (maps/limit.h); << 32: a second
-			 * one; 0: none. 64 bits because the verifier forgets the value of a
-			 * shorter word and walks a fifth more */
-	__u64 next_mac; /* of the next hop, where TC sends to a device that encrypts (bwl_tunnel);
-			   else 0 */
-	__u32 out;      /* ifindex of the uplink or the tunnel device */
-	__u32 slot;     /* generation */
-	__u32 len;      /* the frame as the hook saw it, bytes */
-	__u32 charge;   /* what it costs, bytes */
-	__u32 mtu;      /* largest layer 3 packet on its path; set by bwl_tc_way() */
+	/*
+	 * odd state entry that counts it too (maps/limit.h); << 32: a second one; 0: none. 64 bits
+	 * because the verifier forgets the value of a shorter word and walks a fifth more
+	 */
+	__u64 tally;
+	/* of the next hop, where TC sends to a device that encrypts (bwl_tunnel); else 0 */
+	__u64 next_mac;
+	__u32 out;    /* ifindex of the uplink or the tunnel device */
+	__u32 slot;   /* generation */
+	__u32 len;    /* the frame as the hook saw it, bytes */
+	__u32 charge; /* what it costs, bytes */
+	__u32 mtu;    /* largest layer 3 packet on its path; set by bwl_tc_way() */
 	__u32 port_id;
 	__u32 id;   /* peer; 0 none */
 	__u32 lost; /* charged although refused, bytes */
@@ -52,16 +54,16 @@ struct bwl_work {
 	__u8 paced;     /* the uplink's qdisc keeps departure times */
 	__u8 ce;        /* mode mark: over the threshold; shape: waits long */
 	__u8 monitored; /* mode monitor: over the peer's own limit */
-	__u8 again;     /* an uplink's device decrypted it: it will come in a second time
-			 * (inbound.h) */
-	__u8 clear;     /* TC sends it to a next hop, unencrypted */
-	__u8 shares;    /* this program may use the CPU's shares (cpu.h) */
-	__u8 active;    /* entry in bwl_ctl.sched */
+	/* an uplink's device decrypted it: it will come in a second time (inbound.h) */
+	__u8 again;
+	__u8 clear;  /* TC sends it to a next hop, unencrypted */
+	__u8 shares; /* this program may use the CPU's shares (cpu.h) */
+	__u8 active; /* entry in bwl_ctl.sched */
 	__u8 exact;
 	__u16 resumes; /* bwl_ctl's, when the packet arrived */
 	__u32 came;    /* arrival time, if latency is measured (latency.h) */
-	__u32 arrived; /* what its sender was charged, bytes (arrive.h); 0: not known, or not from
-			* a peer */
+	/* what its sender was charged, bytes (arrive.h); 0: not known, or not from a peer */
+	__u32 arrived;
 };
 
 /* What a refused packet counts in its peer's sums, bytes: so they agree with its sender's. */

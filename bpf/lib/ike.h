@@ -52,8 +52,8 @@ static __always_inline _Bool bwl_ike_proves(const struct bwl_ike_hdr *h)
 struct bwl_ike {
 	__u64 any_ns;   /* bwl_ike_take() */
 	__u64 known_ns; /* the same, for `spi` only */
-	__u64 spi[2];   /* the one charon last sent by; 0: none. Two words: a torn one matches
-			 * nothing */
+	/* the one charon last sent by; 0: none. Two words: a torn one matches nothing */
+	__u64 spi[2];
 };
 BWL_ASSERT_SIZE(struct bwl_ike, 32);
 

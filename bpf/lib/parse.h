@@ -263,8 +263,8 @@ static __always_inline _Bool bwl_nd_fits(const struct bwl_pkt *k, const struct b
 
 	if ((t[0] & bwl_htonl(0xff000000)) == bwl_htonl(0xff000000) || bwl_is_nobodys(t))
 		return 0;
-	if ((d[0] & bwl_htonl(0xff000000)) != bwl_htonl(0xff000000)) /* unicast, on the wire as
-								      * well */
+	/* unicast, on the wire as well */
+	if ((d[0] & bwl_htonl(0xff000000)) != bwl_htonl(0xff000000))
 		return !k->group && (nd->type == BWL_ICMP6_NA || !((d[0] ^ t[0]) | (d[1] ^ t[1]) |
 								   (d[2] ^ t[2]) | (d[3] ^ t[3])));
 	if (nd->type == BWL_ICMP6_NA)

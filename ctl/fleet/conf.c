@@ -57,8 +57,9 @@ static int take_line(struct ctl *c, struct fleet_conf *x, char *line)
 		return 0;
 	}
 	bwl_fail(&c->err, EINVAL, "unknown key '%.32s'", key);
-	return bwl_hint(&c->err, "servers, ca, cert, key, prefix, fleet, root, controller, "
-				 "or accept-etcd-holes = yes");
+	return bwl_hint(
+		&c->err,
+		"servers, ca, cert, key, prefix, fleet, root, controller, or accept-etcd-holes = yes");
 }
 
 /* The default file need not exist. */

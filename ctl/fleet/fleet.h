@@ -21,8 +21,8 @@ struct fleet_tray {
 	size_t nlabels;
 	bool labels_unknown;         /* its enrolment does not verify */
 	struct fleet_status *status; /* the newest that was read; NULL: none, or invalid */
-	bool signer_read;            /* the key that must have signed it was read, and the
-				      * result: */
+	/* the key that must have signed it was read, and the result: */
+	bool signer_read;
 	struct status_signer by;
 	struct status_last last;
 };

@@ -65,11 +65,11 @@ static enum cosign_word judge_order(struct cosigned *c, const struct tray_status
 	c->unproven_s = c->unproven_s ? c->unproven_s : now_s;
 	if (now_s - c->unproven_s >= COSIGN_OVERDUE_S && !c->told_unproven) {
 		c->told_unproven = true;
-		bwl_fail(why, EBADMSG,
-			 "its audit log has grown for %lld s, from %llu to %llu records, without a "
-			 "proof that it continues the old one",
-			 (long long)(now_s - c->unproven_s), (unsigned long long)l->cosigned.c.size,
-			 (unsigned long long)now->c.size);
+		bwl_fail(
+			why, EBADMSG,
+			"its audit log has grown for %lld s, from %llu to %llu records, without a proof that it continues the old one",
+			(long long)(now_s - c->unproven_s), (unsigned long long)l->cosigned.c.size,
+			(unsigned long long)now->c.size);
 		return COSIGN_UNPROVEN;
 	}
 	return *before.note && is_same(now, &before) ? COSIGN_NOTHING : COSIGN_KEEP;

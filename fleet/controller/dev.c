@@ -41,10 +41,10 @@ static int take_trays(struct dev *d, const char *list, struct bwl_err *e)
 
 	for (char *one = strtok_r(copy, ",", &at); one; one = strtok_r(NULL, ",", &at)) {
 		if (!bwl_is_name(one, strlen(one)))
-			return bwl_fail(e, EINVAL,
-					"'%.80s': the name of a tray must be 1 to 31 of A-Z a-z "
-					"0-9 . _ -",
-					one);
+			return bwl_fail(
+				e, EINVAL,
+				"'%.80s': the name of a tray must be 1 to 31 of A-Z a-z 0-9 . _ -",
+				one);
 		if (d->ntrays == DEV_TRAYS_MAX)
 			return bwl_fail(e, EINVAL, "--dev is for at most %u trays", DEV_TRAYS_MAX);
 		snprintf(d->tray[d->ntrays++], BWL_DOC_NAME_MAX, "%s", one);
@@ -59,8 +59,9 @@ static int take_listen(struct dev *d, const char *text, struct bwl_err *e)
 	if (sscanf(text, "%63[0-9.]:%5u%c", d->host, &d->port, &more) != 2 || !d->port ||
 	    d->port > 65534 || !strcmp(d->host, "0.0.0.0")) {
 		bwl_fail(e, EINVAL, "'%.80s': must be ADDRESS:PORT, IPv4", text);
-		return bwl_hint(e, "use an address that the trays can reach; etcd takes that port "
-				   "and the next");
+		return bwl_hint(
+			e,
+			"use an address that the trays can reach; etcd takes that port and the next");
 	}
 	snprintf(d->server, sizeof(d->server), "https://%s:%u", d->host, d->port);
 	return 0;
@@ -131,11 +132,9 @@ void dev_say(const struct dev *d, const struct options *o)
 	       "Two people's keys: keys/alice.pem and keys/bob.pem. Next:\n"
 	       "  bwlimit-sync --servers %s --tray %s --ca %s/trays/%s/ca.pem \\\n"
 	       "    --cert %s/trays/%s/cert.pem --key %s/trays/%s/key.pem --accept-etcd-holes\n"
-	       "  bwlimit-ctl policy sign POLICY.yaml --key %s/keys/alice.pem --fleet dev "
-	       "--audience all \\\n"
+	       "  bwlimit-ctl policy sign POLICY.yaml --key %s/keys/alice.pem --fleet dev --audience all \\\n"
 	       "    --name base --number 1 --for 30d --reason trial\n"
-	       "  bwlimit-ctl approve POLICY.yaml.signed --root %s/root --against NOW.yaml --key "
-	       "%s/keys/bob.pem\n"
+	       "  bwlimit-ctl approve POLICY.yaml.signed --root %s/root --against NOW.yaml --key %s/keys/bob.pem\n"
 	       "  bwlimit-ctl policy publish POLICY.yaml.signed --conf %s/fleet.conf\n"
 	       "  bwlimit-ctl --fleet revoke --all --key %s/keys/alice.pem --conf %s/fleet.conf\n",
 	       d->dir, d->server, t, d->dir, t, d->dir, t, d->dir, t, d->dir, d->dir, d->dir,

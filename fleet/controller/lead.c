@@ -35,12 +35,13 @@ static bool clock_is_right(struct lead *l, int64_t now_s, struct bwl_err *e)
 			 "the clock of this machine is not synchronised: no signed time is issued");
 		bwl_hint(e, "start a time service, or use --trust-clock");
 	} else if (now_s + BEHIND_S < l->v->time.issued_s) {
-		bwl_fail(e, EAGAIN,
-			 "the clock of this machine is %lld s behind the newest signed time: no "
-			 "signed time is issued",
-			 (long long)(l->v->time.issued_s - now_s));
-		bwl_hint(e, "set the clock; if a signed time was wrong, a new root with another "
-			    "online key clears it");
+		bwl_fail(
+			e, EAGAIN,
+			"the clock of this machine is %lld s behind the newest signed time: no signed time is issued",
+			(long long)(l->v->time.issued_s - now_s));
+		bwl_hint(
+			e,
+			"set the clock; if a signed time was wrong, a new root with another online key clears it");
 	} else {
 		return true;
 	}

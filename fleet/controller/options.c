@@ -21,40 +21,36 @@ static const char usage_text[] =
 	"store refuses what a former leader writes. Its key raises no limit: docs/fleet.md.\n"
 	"\n"
 	"options:\n"
-	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT, at most 16; asked one at a "
-	"time\n"
+	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT, at most 16; asked one at a time\n"
 	"  --name NAME           the name of this controller, shown to people (its host name)\n"
-	"  --root FILE           the fleet's root, which names whose signatures count "
-	"(" DIR "/root)\n"
+	"  --root FILE           the fleet's root, which names whose signatures count (" DIR
+	"/root)\n"
 	"  --online-key KEY      key of the root's role `online`: PEM file or pkcs11:…\n"
 	"                        (" DIR "/online.pem)\n"
 	"  --witness-key KEY     another key of that kind: cosigns the trays' audit checkpoints\n"
 	"  --witness-name NAME   the name under which it cosigns (bwlimit-witness)\n"
-	"  --ca FILE             the authority that signed the servers' certificates "
-	"(" DIR "/ca.pem)\n"
+	"  --ca FILE             the authority that signed the servers' certificates (" DIR
+	"/ca.pem)\n"
 	"  --cert FILE           this controller's certificate (" DIR "/cert.pem)\n"
 	"  --key FILE            its key (" DIR "/key.pem)\n"
 	"  --prefix PATH         path of the fleet in the store (/bwl/v1)\n"
-	"  --stages PERCENT,…    stages of a rollout: each more than the one before, the last 100 "
-	"(10,25,50,100)\n"
+	"  --stages PERCENT,…    stages of a rollout: each more than the one before, the last 100 (10,25,50,100)\n"
 	"  --soak TIME           minimum duration of a stage (10m)\n"
 	"  --silent-after TIME   a tray that is silent for so long counts as lost (90s)\n"
 	"  --drops-more PERCENT  how much more of its packets than before a tray may drop (5)\n"
 	"  --tolerate PERCENT    how many of a stage's trays may be unwell (0)\n"
-	"  --serve ADDR:PORT     serve what the trays send, added up, to people's bwlimit-ctl and to "
-	"Prometheus\n"
+	"  --serve ADDR:PORT     serve what the trays send, added up, to people's bwlimit-ctl and to Prometheus\n"
 	"                        (/metrics), by HTTPS with certificates on both sides (default: off)\n"
 	"  --serve-to NAME[,…]   CommonNames of their certificates (people)\n"
 	"  --crl FILE            for --serve: certificates that the authority has revoked; they are refused\n"
 	"  --trust-clock         trust this machine's clock although nothing synchronises it\n"
-	"  --accept-etcd-holes   for a trial: also accept servers whose authorisation has known "
-	"holes,\n                        such as every version that Debian has\n"
+	"  --accept-etcd-holes   for a trial: also accept servers whose authorisation has known holes,\n"
+	"                        such as every version that Debian has\n"
 	"  --dev DIR             for a trial: start an etcd of its own, and make authority, certificates, keys\n"
 	"                        of two people and of this controller, root and enrolments, all in DIR, unless\n"
 	"                        they are there. All keys are in one place: not for production\n"
 	"  --trays NAME,…        with --dev: trays that may join (tray-1,tray-2,tray-3)\n"
-	"  --listen ADDRESS:PORT  with --dev: where etcd listens, on this port and the next "
-	"(127.0.0.1:2379)\n"
+	"  --listen ADDRESS:PORT  with --dev: where etcd listens, on this port and the next (127.0.0.1:2379)\n"
 	"  --json                one JSON object per line on standard output\n"
 	"  --help, --version\n"
 	"\n"
@@ -113,10 +109,10 @@ static int judge(const struct options *o, struct bwl_err *e)
 		return bwl_fail(e, EINVAL,
 				"the server is missing: --servers https://HOST:PORT, or --dev DIR");
 	if (!bwl_store_name_ok(o->name, strlen(o->name)))
-		return bwl_fail(e, EINVAL,
-				"'%.80s': a name must be at most %u letters, digits, '.', '_' and "
-				"'-'",
-				o->name, BWL_DOC_NAME_MAX - 1);
+		return bwl_fail(
+			e, EINVAL,
+			"'%.80s': a name must be at most %u letters, digits, '.', '_' and '-'",
+			o->name, BWL_DOC_NAME_MAX - 1);
 	return bwl_store_prefix_ok(o->prefix, e);
 }
 
@@ -130,9 +126,9 @@ static int look_at_files(const struct options *o)
 		if (o->dev || !access(files[i], R_OK))
 			continue;
 		bwl_fail(&e, errno, "cannot read '%s': %m", files[i]);
-		bwl_hint(&e,
-			 "docs/fleet.md says how it is made; for a trial, --dev DIR makes all of "
-			 "them");
+		bwl_hint(
+			&e,
+			"docs/fleet.md says how it is made; for a trial, --dev DIR makes all of them");
 		bwl_err_print(&e, PROGRAM, o->json);
 		return 1;
 	}

@@ -19,11 +19,14 @@
 struct rollout_rules {
 	/* Percent of the trays, each more than the previous one; the last is 100. */
 	unsigned stage[ROLLOUT_STAGES_MAX], nstages;
-	uint64_t soak_ns;    /* minimum duration of a stage */
-	uint64_t silent_ns;  /* a tray without a status for this long is lost; also the time
-			      * limit for taking a policy, and for having its SAs up again */
-	unsigned tolerate;   /* percent of the trays of a stage that may be unwell; if less than
-			      * one tray: none */
+	uint64_t soak_ns; /* minimum duration of a stage */
+	/*
+	 * a tray without a status for this long is lost; also the time limit for taking a policy,
+	 * and for having its SAs up again
+	 */
+	uint64_t silent_ns;
+	/* percent of the trays of a stage that may be unwell; if less than one tray: none */
+	unsigned tolerate;
 	unsigned drops_more; /* of 100 packets, this many more drops than before are too many */
 };
 #define ROLLOUT_RULES                                                                              \
@@ -65,9 +68,9 @@ uint32_t rollout_ppm(uint64_t passed, uint64_t dropped);
 enum rollout_word { ROLLOUT_WAIT, ROLLOUT_NEXT, ROLLOUT_FINISHED, ROLLOUT_GO_BACK };
 struct rollout_verdict {
 	enum rollout_word word;
-	unsigned percent;        /* for NEXT */
-	unsigned judged, unwell; /* trays of this stage that are judged; those that are bad or
-				  * awaited */
+	unsigned percent; /* for NEXT */
+	/* trays of this stage that are judged; those that are bad or awaited */
+	unsigned judged, unwell;
 	unsigned bad;
 	char why[ROLLOUT_WHY]; /* for GO_BACK, and for WAIT: the trays awaited */
 	/* The first of the unwell trays. */

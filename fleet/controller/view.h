@@ -76,8 +76,8 @@ struct view_closing {
 	unsigned nby;
 	char *audience;
 	struct bwl_signed_terms terms;
-	uint64_t until_epoch; /* its own, or the one that it begins: with a lower epoch it is
-			       * over */
+	/* its own, or the one that it begins: with a lower epoch it is over */
+	uint64_t until_epoch;
 	/* Its location, if it is not in parts; key_name empty: unknown. tray empty: for all. */
 	char tray[BWL_DOC_NAME_MAX], key_name[BWL_DOC_NAME_MAX];
 	bool kept;        /* the controllers have a copy (lead_closing.c) */

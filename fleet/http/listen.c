@@ -36,10 +36,9 @@ int bwl_listen_address(const char *at, struct sockaddr_storage *ret, struct bwl_
 			return 0;
 		}
 	}
-	return bwl_fail(e, EINVAL,
-			"'%.80s': must be ADDRESS:PORT, for example 10.9.0.7:7443 or "
-			"[fd00::7]:7443",
-			at);
+	return bwl_fail(
+		e, EINVAL,
+		"'%.80s': must be ADDRESS:PORT, for example 10.9.0.7:7443 or [fd00::7]:7443", at);
 }
 
 int bwl_listen_pem(const char *file, char **ret, struct bwl_err *e)

@@ -18,9 +18,8 @@
 
 #define SECOND 1000000000ULL
 #define LOOK_MS 500 /* how much too late a slow client may be disconnected */
-#define CLOSING                                                                                    \
-	32 /* places of connections that were hung up on, until libmicrohttpd closes them          \
-	    */
+/* Places of connections that were hung up on, until libmicrohttpd closes them. */
+#define CLOSING 32
 
 /* A connection, and the time by which it must have made progress. */
 struct guest {
@@ -268,8 +267,7 @@ static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char
 	else if (!bwl_budget_has(&s->conf.asks, bwl_now_ns(), &wait_s) ||
 		 !bwl_budget_has(&s->conf.bytes, bwl_now_ns(), &wait_s))
 		refuse(&a, MHD_HTTP_TOO_MANY_REQUESTS, EAGAIN,
-		       "too many requests: try again "
-		       "later");
+		       "too many requests: try again later");
 	else
 		ask(s, conn, url, who, &a);
 	if (wait_s)

@@ -44,8 +44,8 @@ struct model_sums {
 	bool limited;
 	size_t ending;                  /* certificates that end soon, or have ended */
 	const struct model_tray *first; /* the tray whose certificate ends first, of those known */
-	const struct model_tray *worst; /* the tray that drops most; for a zone, the one that has
-					 * spent most */
+	/* the tray that drops most; for a zone, the one that has spent most */
+	const struct model_tray *worst;
 	double worst_share;
 };
 #define MODEL_ENDING_S (30 * 86400)

@@ -73,13 +73,11 @@ static const char *text_of(int kind)
 	case STATUS_CLAMPED:
 		return "a sign of tampering: every grant is at its floor";
 	case STATUS_FLOOR:
-		return "every grant is at its floor: no signed time or lease reaches it, or what "
-		       "held has ended";
+		return "every grant is at its floor: no signed time or lease reaches it, or what held has ended";
 	case STATUS_NOT_IN_FORCE:
 		return "it could not put in force what it accepted: what was in force before stays";
 	case STATUS_WITHHELD:
-		return "a document that closes is being withheld: after offline_for every grant "
-		       "is at its floor";
+		return "a document that closes is being withheld: after offline_for every grant is at its floor";
 	case STATUS_MEMORY_DAMAGED:
 		return "its record of accepted documents is lost: every grant is at its floor";
 	case MORE:
@@ -124,10 +122,10 @@ static json_t *todo_of(const struct model_asked *a, const struct closure *x)
 		 x->kind == PEER             ? peer
 		 : x->kind == STATUS_STOPPED ? "stop"
 					     : "clamp");
-	snprintf(todo, sizeof(todo),
-		 "bwlimit-ctl policy sign %s.yaml --key YOUR.pem --fleet %s --audience tray:%s "
-		 "--name %s --number %llu --for 30d %s",
-		 policy, a->fleet, x->t->name, policy, number, opens);
+	snprintf(
+		todo, sizeof(todo),
+		"bwlimit-ctl policy sign %s.yaml --key YOUR.pem --fleet %s --audience tray:%s --name %s --number %llu --for 30d %s",
+		policy, a->fleet, x->t->name, policy, number, opens);
 	return json_string(todo);
 }
 

@@ -19,8 +19,8 @@ struct log_state {
 	struct log_head seen;     /* the newest that the tray reported */
 	struct log_head cosigned; /* the newest that was cosigned; seen may be later */
 	int64_t cosigned_s;       /* when */
-	uint64_t number;          /* number of the newest signed status that came with it; 0:
-				   * none */
+	/* number of the newest signed status that came with it; 0: none */
+	uint64_t number;
 	uint64_t enrolled_epoch, enrolled_version; /* of the enrolment that judged that status */
 	char wrong[200];          /* why nothing is signed any more; empty: no fault */
 	struct log_head evidence; /* for that: contradicts the other two */

@@ -36,8 +36,8 @@ struct rollout {
 	char salt[ROLLOUT_SALT];
 	unsigned percent;
 	char why[ROLLOUT_WHY]; /* for BACK and STUCK */
-	int64_t since_s;       /* start of this stage, or phase, by that leader's clock; 0:
-				* unknown */
+	/* start of this stage, or phase, by that leader's clock; 0: unknown */
+	int64_t since_s;
 };
 
 /* The leader's last judgement of a running rollout. Nothing is decided by it. */

@@ -48,11 +48,10 @@ int bwl_etcd_version_ok(const char *version, struct bwl_err *e)
 		patch--;
 	if (!is_open(watch, COUNT(watch), minor, patch))
 		return 0;
-	bwl_fail(e, EPERM,
-		 "the server is etcd %.31s, whose authorisation has known holes "
-		 "(CVE-2026-73499%s): with one tray's stolen certificate one can do more than its "
-		 "role says",
-		 version,
-		 is_open(txn, COUNT(txn), minor, patch) ? ", CVE-2026-33413, CVE-2026-33343" : "");
+	bwl_fail(
+		e, EPERM,
+		"the server is etcd %.31s, whose authorisation has known holes (CVE-2026-73499%s): with one tray's stolen certificate one can do more than its role says",
+		version,
+		is_open(txn, COUNT(txn), minor, patch) ? ", CVE-2026-33413, CVE-2026-33343" : "");
 	return bwl_hint(e, "run 3.5.33, 3.6.14, 3.7.1 or newer; for a trial: --accept-etcd-holes");
 }

@@ -267,17 +267,15 @@ static int lost(const struct bwl_grpc_stream *s, struct bwl_err *e)
 		return bwl_fail(e, ETIMEDOUT, "%s: %s", s->g->server, why);
 	case CURLE_PEER_FAILED_VERIFICATION:
 		bwl_fail(e, EACCES, "%s: %s", s->g->server, why);
-		return bwl_hint(e,
-				"its certificate must name it and be issued by the authority "
-				"in '%s'",
-				s->g->tls.ca);
+		return bwl_hint(
+			e, "its certificate must name it and be issued by the authority in '%s'",
+			s->g->tls.ca);
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_CACERT_BADFILE:
 		bwl_fail(e, EINVAL, "%s: %s", s->g->server, why);
-		return bwl_hint(e,
-				"check '%s', '%s', '%s': they must be PEM and readable by this "
-				"user",
-				s->g->tls.ca, s->g->tls.cert, s->g->tls.key);
+		return bwl_hint(
+			e, "check '%s', '%s', '%s': they must be PEM and readable by this user",
+			s->g->tls.ca, s->g->tls.cert, s->g->tls.key);
 	default:
 		return bwl_fail(e, EHOSTUNREACH, "%s: %s", s->g->server, why);
 	}

@@ -11,9 +11,8 @@
 #include <stdint.h>
 #include "bwl/err.h"
 
-#define BWL_GRPC_HEAD                                                                              \
-	5 /* bytes before a message: 0 (not compressed), and its length, big-endian                \
-	   */
+/* bytes before a message: 0 (not compressed), and its length, big-endian */
+#define BWL_GRPC_HEAD 5
 
 void bwl_grpc_head(uint8_t head[static BWL_GRPC_HEAD], uint32_t len);
 

@@ -51,10 +51,10 @@ int bwl_doc_publish(struct bwl_grpc *g, const struct bwl_doc *d, int64_t was, in
 	if (!bwl_store_name_ok(d->name, strlen(d->name)) ||
 	    (d->tray && !bwl_store_name_ok(d->tray, strlen(d->tray))) ||
 	    bwl_doc_key(key, d->prefix, d->tray, d->kind, d->name, big))
-		return bwl_fail(e, EINVAL,
-				"'%.80s': a name must be at most %u letters, digits, '.', '_' and "
-				"'-'",
-				d->name, BWL_DOC_NAME_MAX - 1);
+		return bwl_fail(
+			e, EINVAL,
+			"'%.80s': a name must be at most %u letters, digits, '.', '_' and '-'",
+			d->name, BWL_DOC_NAME_MAX - 1);
 	if (big) {
 		int r;
 

@@ -117,8 +117,8 @@ static uint64_t slice_ns(const struct bwl_pins *p, const struct bwl_held *h)
 int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e)
 {
 	uint64_t count = p->held[0].own;
-	uint32_t n = count < BWL_MAX_HELD ? (uint32_t)count : 0; /* more: not written by this
-								  * program */
+	/* more: not written by this program */
+	uint32_t n = count < BWL_MAX_HELD ? (uint32_t)count : 0;
 	uint32_t nstates = BWL_STATES(p->schema.max_peers, p->schema.max_extras), i;
 
 	c->item = calloc(n + 1, sizeof(*c->item));

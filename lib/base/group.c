@@ -53,9 +53,9 @@ static void tell_kept(int fd, const char *name, int why)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = '\0';
-	bwl_warn("cannot give %s to group %s (%s): only its owner can open it; start this program "
-		 "as a member (SupplementaryGroups=%s, or usermod -aG %s USER)",
-		 n > 0 ? path : "a file", name, strerror(why), name, name);
+	bwl_warn(
+		"cannot give %s to group %s (%s): only its owner can open it; start this program as a member (SupplementaryGroups=%s, or usermod -aG %s USER)",
+		n > 0 ? path : "a file", name, strerror(why), name, name);
 }
 
 /* EINVAL: the group is not mapped in this user namespace. */
@@ -87,8 +87,10 @@ int bwl_group_hint(struct bwl_err *e)
 {
 	if (!e || (e->code != EPERM && e->code != EINVAL))
 		return e ? -e->code : -EIO;
-	return bwl_hint(e, "run it with CAP_CHOWN, or as a member of the groups "
-			   "(SupplementaryGroups=" BWL_GROUP " " BWL_GROUP_READ " in its unit)");
+	return bwl_hint(
+		e,
+		"run it with CAP_CHOWN, or as a member of the groups (SupplementaryGroups=" BWL_GROUP
+		" " BWL_GROUP_READ " in its unit)");
 }
 
 static bool is_one(gid_t id, const gid_t *gid, unsigned n)

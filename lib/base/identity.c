@@ -320,9 +320,9 @@ int bwl_identity_parse(const char *s, struct bwl_identity *ret, struct bwl_err *
 	*ret = (struct bwl_identity){ 0 };
 	if (!r)
 		r = take(s, ret, e);
-	return r ? bwl_hint(e,
-			    "give fqdn:NAME, rfc822:USER@HOST, an address, or a distinguished name "
-			    "such as \"C=CH, CN=tray-3\"")
+	return r ? bwl_hint(
+			   e,
+			   "give fqdn:NAME, rfc822:USER@HOST, an address, or a distinguished name such as \"C=CH, CN=tray-3\"")
 		 : 0;
 }
 

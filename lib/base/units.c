@@ -73,8 +73,7 @@ struct quantity {
 
 static const struct quantity rate_q = {
 	"a rate", "1kbit to 100tbit",
-	"a number and bit, kbit, mbit, gbit or tbit (decimal), kibit … (binary), "
-	"or kbps, mbps … (bytes a second)",
+	"a number and bit, kbit, mbit, gbit or tbit (decimal), kibit … (binary), or kbps, mbps … (bytes a second)",
 	rate_units, BWL_RATE_MIN_BPS, BWL_RATE_MAX_BPS,
 };
 
@@ -198,10 +197,10 @@ int bwl_parse_volume(const char *s, uint64_t *ret_bytes, uint64_t *ret_window_ns
 	*ret_window_ns = window;
 	return 0;
 bad:
-	return bwl_fail(e, EINVAL,
-			"'%.64s' is not a volume: a size such as '20gb', or a size in every window "
-			"such as '20gb per 1d'",
-			s);
+	return bwl_fail(
+		e, EINVAL,
+		"'%.64s' is not a volume: a size such as '20gb', or a size in every window such as '20gb per 1d'",
+		s);
 }
 
 /* Decimal digits without a NUL; returns how many. Digests format millions of numbers. */

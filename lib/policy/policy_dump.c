@@ -16,8 +16,8 @@
 struct dump {
 	const struct bwl_policy *p;
 	FILE *f;
-	bool for_digest; /* leave out what is relative to this boot, only in the file or only in
-			  * the maps */
+	/* leave out what is relative to this boot, only in the file or only in the maps */
+	bool for_digest;
 	uint64_t now_boot_ns;
 	int64_t now_wall_s;
 	int err;

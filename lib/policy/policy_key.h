@@ -34,8 +34,8 @@ struct bwl_key {
 	bool zero_is_none; /* TIME, NUMBER: 0 means the key is missing */
 	bool seconds;      /* TIME: whole seconds only */
 	bool always;       /* written even if it is the default */
-	bool apart;        /* written by policy_dump.c, at the place that it has always had in
-			    * the digest */
+	/* written by policy_dump.c, at the place that it has always had in the digest */
+	bool apart;
 };
 
 /* Reads member tm of struct TS; stores member pm of struct PS. */

@@ -31,8 +31,8 @@ int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, stru
 		for (j = 0; j < _BWL_CLASS_MAX; j++)
 			n.subs += bwl_build_counts(pol, q, j);
 		n.subs += q->floor.present + bwl_build_accept_volume(q) + (z && z->weighted);
-		n.subs += q->ntenants ? q->ntenants + 1 : 0; /* one more entry: which ports have
-							      * tenants (struct bwl_tenants) */
+		/* one more entry: which ports have tenants (struct bwl_tenants) */
+		n.subs += q->ntenants ? q->ntenants + 1 : 0;
 	}
 	for (i = 0; i < pol->nports; i++)
 		n.own += (uint32_t)pol->ports[i].nsources;

@@ -14,9 +14,9 @@ struct bwl_build {
 	struct bwl_pins *p;
 	const struct bwl_policy *pol;
 	struct bwl_ids *ids;
-	const struct bwl_gen *old;        /* NULL: none in force */
-	const struct bwl_gen *returns;    /* pol is read from here, the policy before a trial; or
-					   * NULL */
+	const struct bwl_gen *old; /* NULL: none in force */
+	/* pol is read from here, the policy before a trial; or NULL */
+	const struct bwl_gen *returns;
 	struct bwl_gen gen;               /* being filled */
 	const struct bwl_rate **old_rate; /* by state index, from the old generation */
 	const uint32_t *id;               /* by peer of pol */
@@ -24,12 +24,12 @@ struct bwl_build {
 	struct bwl_given **owed; /* by peer of pol, or NULL (given_up.h) */
 	bool *taken;             /* by peer of pol: it takes a closed prefix (closed_prefixes.h) */
 	uint32_t seq;            /* grant_seq of this policy's grants */
-	struct bwl_carryover carryover;  /* accounts that begin to count with this policy */
-	uint64_t weights[BWL_MAX_ZONES]; /* zone i of pol, if shared by weight: sum of its
-					  * members' weights */
+	struct bwl_carryover carryover; /* accounts that begin to count with this policy */
+	/* zone i of pol, if shared by weight: sum of its members' weights */
+	uint64_t weights[BWL_MAX_ZONES];
 	uint32_t nsubs, nnexthops;
-	struct bwl_gen_size size; /* of the maps, and what has been written into those that are
-				   * no arrays: for errors */
+	/* of the maps, and what has been written into those that are no arrays: for errors */
+	struct bwl_gen_size size;
 	struct bwl_gen_size written;
 	struct bwl_publish_report *rep;
 	const struct bwl_publish_opts *o; /* NULL: none */

@@ -40,8 +40,8 @@ static int build_window(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t
 		v->epoch = before->slice_ns == v->slice_ns ? before->epoch
 							   : other_epoch(w, before->epoch);
 	else
-		v->epoch = other_epoch(w, turn_epoch(w)); /* the length of its slices is no longer
-							   * known */
+		/* the length of its slices is no longer known */
+		v->epoch = other_epoch(w, turn_epoch(w));
 	return 0;
 }
 

@@ -46,6 +46,7 @@ void bwl_build_stays(struct bwl_err *e, const char *stays)
 		return;
 	n = strlen(e->text);
 	snprintf(e->text + n, sizeof(e->text) - n, "; %s", stays);
-	bwl_hint(e, "the DPU lacks memory, or is very busy (free -m): do it again; bwlimitd "
-		    "does so by itself with the policy it was given");
+	bwl_hint(
+		e,
+		"the DPU lacks memory, or is very busy (free -m): do it again; bwlimitd does so by itself with the policy it was given");
 }

@@ -65,9 +65,9 @@ static int open_was(struct bwl_pins *p, struct bwl_gen *ret, struct bwl_err *e)
 	if (!r || bwl_map_passes(-r))
 		return r;
 	*ret = (struct bwl_gen){ 0 };
-	bwl_warn("%s: what was owed for prefixes that peers gave up is lost, and who was revoked "
-		 "just before the policy in force",
-		 e->text);
+	bwl_warn(
+		"%s: what was owed for prefixes that peers gave up is lost, and who was revoked just before the policy in force",
+		e->text);
 	return 0; /* it never will be there: no reason to refuse what comes next */
 }
 

@@ -302,8 +302,9 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 			memset(g.base->digest, 0, sizeof(g.base->digest));
 		r = bwl_grace(p, e);
 		if (r)
-			bwl_build_stays(e, "the change is in force; a volume that it begins stays "
-					   "closed until it is made again");
+			bwl_build_stays(
+				e,
+				"the change is in force; a volume that it begins stays closed until it is made again");
 		if (!r) {
 			if (!bwl_gen_touch(&g, 0, 0))
 				g.peer[0].meta.sub_base = from; /* the next spare entry */

@@ -91,8 +91,8 @@ static int places_closed(struct bwl_pins *p, const struct bwl_gen *old, uint32_t
 	}
 	if (r == -ENOENT)
 		r = 0;
-	if (!r && old && any_revoked(&c)) /* skip the walk over up to a million prefixes if nothing
-					   * is revoked */
+	/* skip the walk over up to a million prefixes if nothing is revoked */
+	if (!r && old && any_revoked(&c))
 		r = bwl_dest_each(old, note, &c);
 	free(c.revoked);
 	bwl_pfxset_sort(ret);
@@ -184,10 +184,9 @@ static void warn_lost(const struct bwl_pins *p, const struct bwl_pfxset *lost)
 		if (id >= p->schema.max_peers || said[id])
 			continue;
 		said[id] = true;
-		bwl_warn("%.*s is revoked, and there is no room to keep its prefixes closed: all "
-			 "%u places are taken; whoever gets them by a later policy is open "
-			 "(bwlimit-load attach --max-peers N with a larger N after a detach)",
-			 BWL_NAME_LEN, p->name[id].name, p->schema.max_peers);
+		bwl_warn(
+			"%.*s is revoked, and there is no room to keep its prefixes closed: all %u places are taken; whoever gets them by a later policy is open (bwlimit-load attach --max-peers N with a larger N after a detach)",
+			BWL_NAME_LEN, p->name[id].name, p->schema.max_peers);
 	}
 }
 
@@ -261,9 +260,9 @@ int bwl_places_settle(struct bwl_pins *p, const struct bwl_gen *was, const struc
 			continue;
 		bwl_revoked_raise(&p->gate[id].revoked,
 				  __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST));
-		bwl_warn("%s is closed: it has prefixes of a peer that was revoked before what a "
-			 "killed writer left was settled (bwlimit-ctl grant %s opens it)",
-			 pol->peers[i].name, pol->peers[i].name);
+		bwl_warn(
+			"%s is closed: it has prefixes of a peer that was revoked before what a killed writer left was settled (bwlimit-ctl grant %s opens it)",
+			pol->peers[i].name, pol->peers[i].name);
 	}
 	if (!r)
 		r = bwl_places_keep_all(p, &closed, pol, was, now, e);

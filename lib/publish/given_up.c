@@ -283,11 +283,12 @@ void bwl_given_begin(struct bwl_pins *p)
 
 static int cannot_note(const struct giving *x, int r, struct bwl_err *e)
 {
-	return bwl_map_refused(e, -r,
-			       &(struct bwl_map_place){ .map = bwl_pin_name(BWL_PIN_given),
-							.what = "to keep what is owed for prefixes "
-								"that peers gave up",
-							.at = x->n + 1 });
+	return bwl_map_refused(
+		e, -r,
+		&(struct bwl_map_place){
+			.map = bwl_pin_name(BWL_PIN_given),
+			.what = "to keep what is owed for prefixes that peers gave up",
+			.at = x->n + 1 });
 }
 
 static void giving_done(const struct giving *x)
@@ -297,13 +298,9 @@ static void giving_done(const struct giving *x)
 			free(x->of[i]);
 	free(x->of);
 	if (x->widened)
-		bwl_warn("no room to note %u prefixes that peers gave up with volume spent, all %u "
-			 "places are taken: whoever comes to count a prefix that nobody has, or "
-			 "that he did not count so far, begins as having spent it, until those "
-			 "volumes' windows are over, or for ever if they are totals (bwlimit-ctl "
-			 "grant NAME volume +V once, or bwlimit-load attach --max-peers N with a "
-			 "larger N after a detach)",
-			 x->widened, x->p->schema.max_peers);
+		bwl_warn(
+			"no room to note %u prefixes that peers gave up with volume spent, all %u places are taken: whoever comes to count a prefix that nobody has, or that he did not count so far, begins as having spent it, until those volumes' windows are over, or for ever if they are totals (bwlimit-ctl grant NAME volume +V once, or bwlimit-load attach --max-peers N with a larger N after a detach)",
+			x->widened, x->p->schema.max_peers);
 }
 
 int bwl_given_note(struct bwl_pins *p, const struct bwl_ids *ids, const struct bwl_gen *was,
@@ -388,9 +385,7 @@ int bwl_given_make_room(struct bwl_pins *p, const struct bwl_gen *was, const str
 		return cannot_note(&x, r, e);
 	if (let_go)
 		bwl_warn(
-			"no room to keep the prefixes of revoked peers, all %u places are taken: "
-			"%zu prefixes of peers that left were let go; what they had spent there is "
-			"noted, but `revoke` of such a name does not find who has them",
+			"no room to keep the prefixes of revoked peers, all %u places are taken: %zu prefixes of peers that left were let go; what they had spent there is noted, but `revoke` of such a name does not find who has them",
 			p->schema.max_peers, let_go);
 	return 0;
 }

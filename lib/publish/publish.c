@@ -400,8 +400,7 @@ static int settle(struct bwl_pins *p, const struct bwl_publish_opts *o, struct b
 static const char *what_stays(const struct publish *x, const struct bwl_pins *p)
 {
 	if (x->switched)
-		return "the new policy is in force; limits and volumes that are new in it stay "
-		       "closed until it is applied again";
+		return "the new policy is in force; limits and volumes that are new in it stay closed until it is applied again";
 	if (bwl_active_slot(p) == BWL_NO_SLOT)
 		return "still no policy is in force, and nothing passes";
 	return "nothing of it is in force: the policy before stays";
@@ -435,8 +434,8 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 	if (!r && waived)
 		bwl_warn("%s", waived);
 	if (!r && p->ctl->ledger & BWL_LEDGER_FULL && (rep.added || rep.inherited))
-		bwl_warn("the ledger is full: the volumes of new names stay closed, with the "
-			 "reason ledger, until rows of others have ended (docs/ledger.md)");
+		bwl_warn(
+			"the ledger is full: the volumes of new names stay closed, with the reason ledger, until rows of others have ended (docs/ledger.md)");
 	if (!r && ret) {
 		rep.map_bytes = bwl_gen_bytes(&x.b.gen) +
 				(x.gens.old.base ? bwl_gen_bytes(&x.gens.old) : 0);

@@ -24,12 +24,10 @@ const char *bwl_silence_waived(const struct bwl_pins *p, const struct bwl_gen *o
 		return NULL;
 	if (old->base->lease_ns && !pol->lease_ns &&
 	    now >= __atomic_load_n(&p->lease->until_ns, __ATOMIC_SEQ_CST))
-		return "no lease was live: this policy asks for none, so grants no longer wait for "
-		       "one";
+		return "no lease was live: this policy asks for none, so grants no longer wait for one";
 	if (old->base->heartbeat_ns && pol->heartbeat_none &&
 	    now >= __atomic_load_n(&p->ctl->heartbeat_ns, __ATOMIC_SEQ_CST))
-		return "the heartbeat was silent: this policy asks for none, so grants are no "
-		       "longer at their floors";
+		return "the heartbeat was silent: this policy asks for none, so grants are no longer at their floors";
 	return NULL;
 }
 
@@ -38,6 +36,6 @@ void bwl_silence_keep(struct bwl_pins *p, const struct bwl_gen *g)
 	if (g->base->heartbeat_ns || !bwl_is_clamped(p))
 		return;
 	bwl_revoke(p, NULL, NULL);
-	bwl_warn("everything was clamped meanwhile, and the policy has `heartbeat: none`: every "
-		 "grant is revoked instead");
+	bwl_warn(
+		"everything was clamped meanwhile, and the policy has `heartbeat: none`: every grant is revoked instead");
 }

@@ -171,8 +171,7 @@ const char *bwl_way_back_words(enum bwl_way_back way)
 	case BWL_BACK_TO_NONE:
 		return "again no policy is in force, as before it";
 	case BWL_BACK_IS_LOST:
-		return "no policy is in force, and nothing passes: the policy before was lost when "
-		       "an earlier way back to it failed or was killed";
+		return "no policy is in force, and nothing passes: the policy before was lost when an earlier way back to it failed or was killed";
 	}
 	return NULL;
 }

@@ -80,9 +80,11 @@ static int open_inner(const struct bwl_pins *p, struct bwl_gen *g, struct bwl_er
 		if (fd == -ENOLINK) {
 			bwl_fail(e, ENOLINK, "a map of the policy in force has lost its pin");
 			/* A reader's may be gone alone; upgrade pins again, and loses nothing. */
-			return p->copied ? bwl_hint(e, "bwlimit-load upgrade, as root")
-					 : bwl_hint(e, "bwlimit-load detach, then attach; volumes "
-						       "start spent");
+			return p->copied
+				       ? bwl_hint(e, "bwlimit-load upgrade, as root")
+				       : bwl_hint(
+						 e,
+						 "bwlimit-load detach, then attach; volumes start spent");
 		}
 		if (fd < 0) {
 			bwl_fail(e, -fd, "cannot open the policy's maps: %s", strerror(-fd));

@@ -93,8 +93,7 @@ static int verify(const uint8_t *pub, const char *type, const json_t *list, cons
 		    sizeof(raw))
 		return no_good(
 			e, EBADMSG,
-			"`signatures` must be one {\"keyid\": 64 hex digits, \"sig\": 64 bytes in "
-			"base64}");
+			"`signatures` must be one {\"keyid\": 64 hex digits, \"sig\": 64 bytes in base64}");
 	if (strcmp(id, bwl_key_id(pub, want)) != 0)
 		return no_good(e, EKEYREJECTED,
 			       "it is signed by another key than the one its enrolment names");
@@ -120,9 +119,9 @@ int bwl_said_open(const uint8_t *pub, const char *fleet, const char *tray, const
 				      (uint8_t *)payload, json_string_length(in) / 4 * 3);
 	}
 	if (n < 0 || json_object_size(o) != 3 || !json_is_string(type))
-		r = no_good(e, EBADMSG,
-			    "must be JSON of at most 6144 bytes with the keys payloadType, payload "
-			    "and signatures, and no others");
+		r = no_good(
+			e, EBADMSG,
+			"must be JSON of at most 6144 bytes with the keys payloadType, payload and signatures, and no others");
 	else if (!type_of(fleet, tray, want) || strcmp(json_string_value(type), want))
 		r = no_good(e, EKEYREJECTED, "it belongs to another fleet or tray");
 	else

@@ -20,9 +20,7 @@ static int read_file(const char *path, struct bwl_key **ret, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot read the key %s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || (st.st_mode & 077)) {
 		fclose(f);
-		bwl_fail(e, EPERM,
-			 "%s: users other than its owner may read or write this "
-			 "key",
+		bwl_fail(e, EPERM, "%s: users other than its owner may read or write this key",
 			 path);
 		return bwl_hint(e, "chmod 600 %s, if nobody has read it", path);
 	}

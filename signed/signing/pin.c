@@ -44,9 +44,9 @@ int bwl_pin_source(char *uri, char path[static BWL_PIN_PATH], struct bwl_err *e)
 
 	*path = '\0';
 	if (strstr(uri, "pin-value=")) {
-		bwl_fail(e, EINVAL,
-			 "'pin-value' puts the PIN on the command line, where every user here can "
-			 "read it");
+		bwl_fail(
+			e, EINVAL,
+			"'pin-value' puts the PIN on the command line, where every user here can read it");
 		return bwl_hint(e, "leave it out to be asked, or use ?pin-source=file:/PATH");
 	}
 	at = query ? strstr(query, SOURCE) : NULL;
@@ -83,9 +83,7 @@ int bwl_pin_read(const char *path, char ret[static BWL_PIN_MAX], struct bwl_err 
 	if (fd < 0 || fstat(fd, &st))
 		return bwl_fail(e, errno, "cannot read the PIN in %s: %s", path, strerror(errno));
 	if (st.st_mode & 077) {
-		bwl_fail(e, EPERM,
-			 "%s: users other than its owner may read or write this "
-			 "PIN",
+		bwl_fail(e, EPERM, "%s: users other than its owner may read or write this PIN",
 			 path);
 		return bwl_hint(e, "chmod 600 %s, if nobody has read it", path);
 	}
@@ -105,8 +103,7 @@ int bwl_pin_ask(const char *token, char ret[static BWL_PIN_MAX], struct bwl_err 
 
 	if (fd < 0 || tcgetattr(fd, &was)) {
 		bwl_fail(e, ENOTTY,
-			 "the token %s needs its PIN, but there is no terminal to ask for "
-			 "it",
+			 "the token %s needs its PIN, but there is no terminal to ask for it",
 			 token);
 		return bwl_hint(e, "name a file that has it: ?pin-source=file:/PATH, mode 0600");
 	}

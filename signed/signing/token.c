@@ -76,14 +76,13 @@ static int failed(struct token *t, const char *uri, int code, struct bwl_err *e)
 			       : bwl_hint(e, "a token locks itself after a few wrong PINs");
 	}
 	if (t->low) {
-		bwl_fail(e, EACCES,
-			 "the token %s was given a wrong PIN and has %s left: the one in %.128s is "
-			 "not tried",
-			 t->name, t->last ? "one try" : "few tries", t->pin_file);
+		bwl_fail(
+			e, EACCES,
+			"the token %s was given a wrong PIN and has %s left: the one in %.128s is not tried",
+			t->name, t->last ? "one try" : "few tries", t->pin_file);
 		return bwl_hint(
 			e,
-			"put the right PIN there; then log in once by hand (pkcs11-tool --login) "
-			"to reset the token's count");
+			"put the right PIN there; then log in once by hand (pkcs11-tool --login) to reset the token's count");
 	}
 	switch (code) {
 	case GNUTLS_E_PARSING_ERROR:
@@ -91,8 +90,9 @@ static int failed(struct token *t, const char *uri, int code, struct bwl_err *e)
 		return bwl_hint(e, "pkcs11:token=NAME;object=NAME (RFC 7512)");
 	case GNUTLS_E_PKCS11_REQUESTED_OBJECT_NOT_AVAILBLE:
 		bwl_fail(e, ENODEV, "there is no token '%.64s'", uri);
-		return bwl_hint(e, "plug it in, and check that p11-kit knows its module: p11-kit "
-				   "list-modules");
+		return bwl_hint(
+			e,
+			"plug it in, and check that p11-kit knows its module: p11-kit list-modules");
 	case GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE:
 		return bwl_fail(e, ENOKEY, "the token has no private key '%.64s'", uri);
 	default:

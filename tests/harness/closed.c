@@ -45,8 +45,8 @@ static int give(const char *sign, const char *what)
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return 1;
-	sendto(fd, "", 1, 0, (struct sockaddr *)&to, sizeof(to)); /* may fail once everything is
-								   * stopped */
+	/* may fail once everything is stopped */
+	sendto(fd, "", 1, 0, (struct sockaddr *)&to, sizeof(to));
 	close(fd);
 	return 0;
 }

@@ -434,8 +434,7 @@ int main(int argc, char **argv)
 				send(p[0].fd, out, len, 0);
 		}
 	}
-	printf("{\"in\":%lu,\"lost\":%u,\"neighbour\":%lu,\"encrypted\":%lu,\"blocked\":%lu,\"no_sa\":%lu,\"no_policy\":%lu,\"clear\":%lu,\"looks\":%lu,\"back\":%lu,"
-	       "\"decrypted\":%lu,\"refused\":%lu}\n",
+	printf("{\"in\":%lu,\"lost\":%u,\"neighbour\":%lu,\"encrypted\":%lu,\"blocked\":%lu,\"no_sa\":%lu,\"no_policy\":%lu,\"clear\":%lu,\"looks\":%lu,\"back\":%lu,\"decrypted\":%lu,\"refused\":%lu}\n",
 	       n.in, lost_at(p[0].fd), n.neighbour, n.encrypted, n.blocked, n.no_sa, n.no_policy,
 	       n.clear, n.looks, n.back, n.decrypted, n.refused);
 	bwl_xfrm_news_close(news);

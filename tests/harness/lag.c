@@ -139,9 +139,7 @@ static int rounds(struct bwl_pins *p, const char *name, int n, long flow_ms, lon
 		worst_before = lag - before > worst_before ? lag - before : worst_before;
 		worst_after = lag - after > worst_after ? lag - after : worst_after;
 	}
-	printf("{\"rounds\": %d, \"worst_ns\": %lld, \"worst_after_ns\": %lld, \"fewest_packets\": %llu, "
-	       "\"waited_least\": %llu, \"waited_most\": %llu, "
-	       "\"late\": %d, \"not_esp\": %llu}\n",
+	printf("{\"rounds\": %d, \"worst_ns\": %lld, \"worst_after_ns\": %lld, \"fewest_packets\": %llu, \"waited_least\": %llu, \"waited_most\": %llu, \"late\": %d, \"not_esp\": %llu}\n",
 	       n, worst_before, worst_after, fewest, least_waited, most_waited, late,
 	       (unsigned long long)w->bss->wire_other);
 	return 0;
@@ -157,8 +155,7 @@ int main(int argc, char **argv)
 
 	if (argc < 11) {
 		fprintf(stderr,
-			"usage: bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS "
-			"FLOW-MS QUIET-MS MBIT DEST…\n");
+			"usage: bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS FLOW-MS QUIET-MS MBIT DEST…\n");
 		return 2;
 	}
 	if (bwl_pins_open(argv[1], true, &p, &e)) {

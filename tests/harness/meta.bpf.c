@@ -29,8 +29,8 @@ int meta_push(struct xdp_md *xdp)
 	return bpf_redirect(meta_out, 0);
 }
 
-__u64 look_frames, look_with, look_keyed; /* all frames; with metadata; with metadata that has a
-					   * key */
+/* all frames; with metadata; with metadata that has a key */
+__u64 look_frames, look_with, look_keyed;
 
 SEC("tc")
 int meta_look(struct __sk_buff *skb)

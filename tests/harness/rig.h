@@ -37,8 +37,8 @@ enum rig_prog {
 
 struct rig_opts {
 	uint32_t max_peers, max_extras, max_windows; /* 0: 256, 256, 64 */
-	bool host_only; /* only a host port's programs: the kernel verifies them in half of the time
-			 */
+	/* only a host port's programs: the kernel verifies them in half of the time */
+	bool host_only;
 	bool plain_tunnel; /* p1 is the tunnel device, a plain one; its programs are loaded */
 	bool generic;      /* XDP as the loader makes it for generic mode */
 	bool realtime;     /* as on a PREEMPT_RT kernel */

@@ -72,8 +72,8 @@ struct judge {
 	struct bwl_reason_count *count; /* a CPU each */
 	struct bwl_peer_count *of_peer; /* likewise */
 	struct look *at;
-	size_t n, from; /* from: the first look that has refused, of the chain or of SECONDS; 0:
-			   none */
+	/* from: the first look that has refused, of the chain or of SECONDS; 0: none */
+	size_t n, from;
 	size_t last;  /* refusing: look that has refused; 0: none. using: the next to begin with */
 	double least; /* the smallest passed - rate x time so far */
 	double excess;

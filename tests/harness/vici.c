@@ -31,8 +31,7 @@ static int drop(int argc, char **argv)
 	int r = bwl_ipsec_drop_peers(argv[0], (const char *const *)argv + 2, (size_t)argc - 2,
 				     argc == 2, strtoull(argv[1], NULL, 10) * 1000000, &d, &e);
 
-	printf("{\"conns\": %u, \"sas\": %u, \"secrets\": %u, \"connect\": %ju, \"unload\": %ju, \"terminate\": %ju,"
-	       " \"verify\": %ju, \"credentials\": %ju, \"posted\": %s}\n",
+	printf("{\"conns\": %u, \"sas\": %u, \"secrets\": %u, \"connect\": %ju, \"unload\": %ju, \"terminate\": %ju, \"verify\": %ju, \"credentials\": %ju, \"posted\": %s}\n",
 	       d.conns, d.sas, d.secrets, (uintmax_t)d.connect_ns, (uintmax_t)d.unload_ns,
 	       (uintmax_t)d.terminate_ns, (uintmax_t)d.verify_ns, (uintmax_t)d.credentials_ns,
 	       d.posted ? "true" : "false");

@@ -48,6 +48,17 @@ licensed() { # folder
 	done < <(sources "$1")
 	[[ -z $bad ]] || { note "not '$want':$bad"; return 1; }
 }
+# What clang-format leaves where a line is too long: a string in two, a comment that begins behind code and goes on below.
+# Statements of SQL are in lines of their own.
+unbroken() { # folder
+	local bad
+	bad=$(sources "$1" | grep -v -e '^history/db.c$' -e '^agent/ledger/ledger.c$' | xargs awk '
+		FNR == 1 { open = 0 }
+		open && /^[ \t]*"/ && !/\\[x0-7]/ { print FILENAME ":" FNR }
+		{ open = /"$/ && !/\\n"$/ && !/""$/ && !/\\[x0-7]/ && !/^#/ } # bytes stand in groups
+		/^[ \t]*[^ \t\/*].*[;,{)(=] *\/\*/ && !/\*\// && !/"[^"]*\/\*/ { print FILENAME ":" FNR }')
+	[[ -z $bad ]] || { note "$bad"; return 1; }
+}
 tidied() { # folder
 	sed -n "s/^HeaderFilterRegex: '(\(.*\))\/'$/\1/p" .clang-tidy | tr '|' '\n' | grep_all -x "$1"
 }
@@ -56,6 +67,7 @@ for d in */; do
 	[[ $d != build && -n $(sources "$d") ]] || continue
 	check "$d is laid out by .clang-format" laid_out "$d"
 	check "$d has lines of at most $COLUMNS_MAX columns" narrow "$d"
+	check "$d has no string or trailing comment in two lines" unbroken "$d"
 	check "each file of $d begins with its licence" licensed "$d"
 	check "$d is in the HeaderFilterRegex of .clang-tidy" tidied "$d"
 done

@@ -195,8 +195,7 @@ static void all_of(const bool *dests, unsigned frames, bool refer)
 
 		reason = level_send(d, i % 2);
 		if (!bwl_reason_is_pass(reason))
-			broken("%s: %u: frame %u of %u, by IPv%d, is refused (%s), though it is"
-			       " allowed",
+			broken("%s: %u: frame %u of %u, by IPv%d, is refused (%s), though it is allowed",
 			       live.event, d, i + 1, frames, i % 2 ? 6 : 4,
 			       bwl_reason_name(reason));
 		why = refer ? ref_passed(d, level_now()) : NULL;

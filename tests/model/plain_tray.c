@@ -173,6 +173,5 @@ void tray_load(void)
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-	return "quarantine_size_mb=1:malloc_context_size=1:detect_leaks=0:"
-	       "allocator_release_to_os_interval_ms=-1";
+	return "quarantine_size_mb=1:malloc_context_size=1:detect_leaks=0:allocator_release_to_os_interval_ms=-1";
 }

@@ -148,17 +148,17 @@ const char *text_of(const struct policy *p)
 	for (unsigned i = 0; i < NPLACES; i++) {
 		if (p->of_place[i] < 0)
 			continue;
-		n += (size_t)snprintf(text + n, sizeof(text) - n,
-				      "  - { name: %s, addresses: [%s, %s], path: clear,"
-				      " via: 192.0.2.1, via6: 'fe80::1', ",
-				      name[p->of_place[i]], places[i].v4, places[i].v6);
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n,
+			"  - { name: %s, addresses: [%s, %s], path: clear, via: 192.0.2.1, via6: 'fe80::1', ",
+			name[p->of_place[i]], places[i].v4, places[i].v6);
 		n += p->zone ? (size_t)snprintf(text + n, sizeof(text) - n,
 						"zone: z%d, grant: { rate: 1tbit, burst: 1mb } }\n",
 						p->zone_name)
-			     : (size_t)snprintf(text + n, sizeof(text) - n,
-						"grant: { rate: 10mbit, burst: 30000b,"
-						" volume: %ub%s } }\n",
-						volume, w);
+			     : (size_t)snprintf(
+				       text + n, sizeof(text) - n,
+				       "grant: { rate: 10mbit, burst: 30000b, volume: %ub%s } }\n",
+				       volume, w);
 	}
 	return text;
 }

@@ -134,22 +134,24 @@ static void nothing_an_operator_does_gives_it_back(void **state)
 		char text[4][500];
 
 		for (int i = 0; i < 2; i++)
-			snprintf(text[i], sizeof(text[i]),
-				 HEAD
-				 "peers:\n  - { name: %s%d, addresses: [10.1.0.%d], path: clear,"
-				 " via: 192.0.2.1, grant: { rate: 1gbit },"
-				 " accept: { rate: 1gbit, volume: 6400b%s } }\n",
-				 i ? "b" : "a", w, w + 1, window[w]);
+			snprintf(
+				text[i], sizeof(text[i]),
+				HEAD
+				"peers:\n"
+				"  - { name: %s%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1, grant: { rate: 1gbit }, accept: { rate: 1gbit, volume: 6400b%s } }\n",
+				i ? "b" : "a", w, w + 1, window[w]);
 		snprintf(text[2], sizeof(text[2]), HEAD "peers: []\n");
-		snprintf(text[3], sizeof(text[3]),
-			 HEAD "peers:\n  - { name: a%d, addresses: [10.1.0.%d], path: clear,"
-			      " via: 192.0.2.1, grant: { rate: 1gbit }, accept: none }\n",
-			 w, w + 1);
+		snprintf(
+			text[3], sizeof(text[3]),
+			HEAD
+			"peers:\n"
+			"  - { name: a%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1, grant: { rate: 1gbit }, accept: none }\n",
+			w, w + 1);
 		rig_policy(rig, text[0]);
 		rig_advance(RIG_SECOND);
 		assert_int_equal(arrives(spec, "accept-volume"), 100);
-		for (int i = 0; i < 16; i++) { /* renamed, removed, without a volume for a while,
-						* back, … */
+		/* renamed, removed, without a volume for a while, back, … */
+		for (int i = 0; i < 16; i++) {
 			rig_policy(rig, text[(i * 5 / 2) % 4]);
 			rig_advance(RIG_SECOND);
 			assert_string_not_equal(uplink(spec), "pass-accept");
@@ -221,10 +223,8 @@ static void what_is_in_force_is_what_the_file_says(void **state)
 	(void)state;
 	apply(HEAD "peers:\n" PEER(
 		"one",
-		1) "accept: { rate: 10mbit, volume: 1gb per 1d },"
-		   " floor: { rate: 1mbit }, classes: { ssh: { rate: 1mbit } } }\n"
-		   "  - { name: two, addresses: [10.1.0.2], path: clear, via: 192.0.2.1,"
-		   " grant: { volume: 1gb }, accept: { volume: 2gb } }\n" PEER(
+		1) "accept: { rate: 10mbit, volume: 1gb per 1d }, floor: { rate: 1mbit }, classes: { ssh: { rate: 1mbit } } }\n"
+		   "  - { name: two, addresses: [10.1.0.2], path: clear, via: 192.0.2.1, grant: { volume: 1gb }, accept: { volume: 2gb } }\n" PEER(
 			   "same",
 			   3) "accept: { rate: 1001mbit, burst: 31906875b, volume: 2gb } }\n");
 	assert_int_equal(bwl_policy_read(rig->pins, &pol, &e), 0);

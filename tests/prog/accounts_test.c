@@ -72,8 +72,7 @@ static bool apply_random(void)
 	for (unsigned i = 1; i <= DESTS; i++) {
 		if (!below(5))
 			continue;
-		ADD("  - { name: %c%u, addresses: [10.1.0.%u, 'fd00:1::%u'], path: clear,"
-		    " via: 192.0.2.1, via6: 'fe80::1', %sgrant: { %s, mode: %s }",
+		ADD("  - { name: %c%u, addresses: [10.1.0.%u, 'fd00:1::%u'], path: clear, via: 192.0.2.1, via6: 'fe80::1', %sgrant: { %s, mode: %s }",
 		    "ab"[below(4) == 0], i, i, i, ONE_OF(zone), limit(), ONE_OF(mode));
 		if (below(2))
 			ADD(", floor: { rate: 80kbit, burst: 90kb%s }",

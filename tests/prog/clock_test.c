@@ -375,8 +375,8 @@ static void every_edit_ends_what_was_noted(void **state)
 		;
 	assert_string_equal(host(TO(1) BIG), "peer-rate");
 	assert_int_equal(bwl_peer_change(rig->pins, "a", &c, &e), 0);
-	rig_advance(4000); /* 5 000 bytes at the new rate, 1.6 ms before there would have been
-			    * any at the old one */
+	/* 5 000 bytes at the new rate, 1.6 ms before there would have been any at the old one */
+	rig_advance(4000);
 	assert_string_equal(host(TO(1) BIG), "pass");
 }
 

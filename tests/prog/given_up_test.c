@@ -287,9 +287,9 @@ static void a_new_zone_owes_what_its_prefixes_zones_had_spent(void **state)
 		apply(ZONES("old") PEER("one", HOME) IN("old") "%s",
 		      i ? "" : PEER("gives", "10.2.0.1") IN("old"));
 		send(TO("10.5.0.1"), 10);
-		apply(HEAD "zones: { old: { rate: 1gbit, volume: 6400b },"
-			   " new: { rate: 1gbit, volume: 6400b } }\npeers:\n" PEER("one", HOME)
-				   IN("old") PEER("two", THERE) IN("new"));
+		apply(HEAD
+		      "zones: { old: { rate: 1gbit, volume: 6400b }, new: { rate: 1gbit, volume: 6400b } }\n"
+		      "peers:\n" PEER("one", HOME) IN("old") PEER("two", THERE) IN("new"));
 		rig_advance(RIG_SECOND);
 		assert_int_equal(drain(TO6("fd00:1::1")), 40);
 		assert_int_equal(drain(TO("10.5.0.1")), 30);

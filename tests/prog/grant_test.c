@@ -79,8 +79,8 @@ static void a_refusal_by_an_outer_limit_costs_the_inner_ones_nothing(void **stat
 
 	(void)state;
 	apply(HEAD "zones: { full: { rate: 1mbit, burst: 3000b } }\npeers:\n" DEST(
-		"inner", 1) "grant: { rate: 1gbit, volume: 1gb }, zone: full,"
-			    " classes: { other: { rate: 1gbit } } }\n");
+		"inner",
+		1) "grant: { rate: 1gbit, volume: 1gb }, zone: full, classes: { other: { rate: 1gbit } } }\n");
 	rig_advance(RIG_SECOND);
 	until_refused(TO(1) "udp fill=900", NULL);
 	for (id = 1; strcmp(rig->pins->name[id].name, "inner"); id++)
@@ -98,9 +98,9 @@ static void what_cannot_be_sent_is_not_charged(void **state)
 	uint32_t id;
 
 	(void)state;
-	apply(HEAD "peers:\n"
-		   "  - { name: sealed, addresses: [10.1.0.2], ipsec: { remote: 192.0.2.9 },"
-		   " grant: { rate: 1gbit, volume: 1gb } }\n");
+	apply(HEAD
+	      "peers:\n"
+	      "  - { name: sealed, addresses: [10.1.0.2], ipsec: { remote: 192.0.2.9 }, grant: { rate: 1gbit, volume: 1gb } }\n");
 	rig_advance(RIG_SECOND);
 	for (id = 1; strcmp(rig->pins->name[id].name, "sealed"); id++)
 		;
@@ -146,8 +146,7 @@ static void mark_sets_ce_before_the_limit_and_drops_above_it(void **state)
 	(void)state;
 	apply(HEAD
 	      "peers:\n"
-	      "  - { name: ecn, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"
-	      " via6: 'fe80::1', grant: { rate: 1mbit, burst: 10001b, mode: mark, mark: 50 } }\n");
+	      "  - { name: ecn, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 1mbit, burst: 10001b, mode: mark, mark: 50 } }\n");
 	rig_advance(RIG_SECOND);
 	for (i = 0; i < 10; i++) {
 		assert_string_equal(judge(&k, &r), i < 5 ? "pass" : "pass-marked");
@@ -229,9 +228,8 @@ static void a_floor_passes_nothing_that_the_grant_has_no_room_for(void **state)
 
 	(void)state;
 	apply(HEAD
-	      "peers:\n  - { name: low, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"
-	      " via6: '2001:db8::1', grant: { rate: 1gbit, volume: 3000b },"
-	      " floor: { rate: 100mbit, volume: 1500b } }\n");
+	      "peers:\n"
+	      "  - { name: low, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1, via6: '2001:db8::1', grant: { rate: 1gbit, volume: 3000b }, floor: { rate: 100mbit, volume: 1500b } }\n");
 	rig_advance(RIG_SECOND);
 	lapses(true);
 	assert_string_equal(host(four), "pass-floor");
@@ -334,8 +332,10 @@ static void a_revocation_survives_everything_but_a_grant(void **state)
 	const char *pol = HEAD "peers:\n" DEST("gone", 1) "grant: { rate: 1gbit } }\n" DEST(
 		"stays", 2) "grant: { rate: 1gbit } }\n";
 	const char *without = HEAD "peers:\n" DEST("stays", 2) "grant: { rate: 1gbit } }\n";
-	const char *bare = HEAD "peers:\n  - { name: gone, addresses: [10.1.0.1], path: clear, "
-				"via: 192.0.2.1 }\n" DEST("stays", 2) "grant: { rate: 1gbit } }\n";
+	const char *bare = HEAD
+		"peers:\n"
+		"  - { name: gone, addresses: [10.1.0.1], path: clear, via: 192.0.2.1 }\n" DEST(
+			"stays", 2) "grant: { rate: 1gbit } }\n";
 	struct bwl_change c = { .set = BWL_SET_AUTHORISE };
 	struct bwl_err e = { 0 };
 
@@ -511,9 +511,9 @@ static void each_segment_is_charged_with_the_headers_that_it_repeats(void **stat
 	size_t i;
 
 	(void)state;
-	apply(HEAD "peers:\n"
-		   "  - { name: a, addresses: [10.1.0.1, \"fd00:1::/64\"], path: clear, "
-		   "via: 192.0.2.1, via6: 2001:db8::1, grant: { rate: 100gbit } }\n");
+	apply(HEAD
+	      "peers:\n"
+	      "  - { name: a, addresses: [10.1.0.1, \"fd00:1::/64\"], path: clear, via: 192.0.2.1, via6: 2001:db8::1, grant: { rate: 100gbit } }\n");
 	rig_advance(RIG_SECOND);
 	for (i = 0; i < sizeof(tunnels) / sizeof(tunnels[0]); i++) {
 		struct rig_packet k = { .spec = tunnels[i].spec, .gso_size = 100, .gso_segs = 20 };

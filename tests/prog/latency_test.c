@@ -325,8 +325,7 @@ static void rows_are_bounded_and_the_last_one_says_so(void **state)
 	for (i = 0; i < BWL_LAT_ROWS; i++)
 		len += snprintf(
 			yaml + len, sizeof(yaml) - (size_t)len,
-			"  - { name: n%u, addresses: [10.5.0.%u], path: clear, via: 192.0.2.1,"
-			" grant: { rate: 1gbit } }\n",
+			"  - { name: n%u, addresses: [10.5.0.%u], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n",
 			i, i + 1);
 	apply("%s", yaml);
 	for (i = 0; i < BWL_LAT_ROWS - 1; i++) {

@@ -246,8 +246,9 @@ static void no_policy_ends_a_clamp(void **s)
 		e = (struct bwl_err){ 0 };
 		assert_int_equal(rig_try_policy(rig, policy[i], NULL, NULL, &e), none);
 		if (none)
-			assert_string_equal(e.hint, "once the cause is understood: "
-						    "bwlimit-ctl heartbeat --lift");
+			assert_string_equal(
+				e.hint,
+				"once the cause is understood: bwlimit-ctl heartbeat --lift");
 		rig_advance(RIG_SECOND);
 		assert_string_equal(host(FRAME), "silent");
 		assert_int_equal(rig_try_policy(rig, policy[i], &short_trial, NULL, &e), none);

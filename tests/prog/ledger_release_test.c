@@ -168,8 +168,8 @@ static void a_reboot_costs_at_most_a_lead_and_gives_nothing_back(void **state)
 		reboot(total);
 		assert_int_equal(pass(TO(1), ~0ULL, false), 0); /* before the agent has started */
 		agent_comes(LEDGER_FOUND);
-		rig_advance(1000000); /* for this long the refusal for the spent volume is
-				       * repeated */
+		/* for this long the refusal for the spent volume is repeated */
+		rig_advance(1000000);
 		look();
 		spent = left_of("x").used;
 		assert_true(spent >= all);
@@ -573,8 +573,7 @@ static void apply_named(const char *name, unsigned n, const char *volume)
 	fputs(HEAD "peers:\n" DEST("kept", 251) "grant: { volume: 100kb } }\n", f);
 	for (unsigned i = 0; i < n; i++)
 		fprintf(f,
-			"  - { name: %s-%u, addresses: [10.1.0.%u, 'fd00:1::%x'], path: clear,"
-			" via: 192.0.2.1, via6: 'fe80::1', grant: { volume: %s } }\n",
+			"  - { name: %s-%u, addresses: [10.1.0.%u, 'fd00:1::%x'], path: clear, via: 192.0.2.1, via6: 'fe80::1', grant: { volume: %s } }\n",
 			name, i, i, i + 1, volume);
 	fclose(f);
 	rig_policy(rig, text);

@@ -77,11 +77,10 @@ static void all_cpus_together_spend_a_volume_to_the_byte(void **state)
 	(void)state;
 	for (i = 0; i < 2; i++) {
 		/* Two peers of one zone; the zone's volume is what is spent. */
-		apply(HEAD "zones: { z%d: { volume: %s } }\npeers:\n"
-			   "  - { name: a%d, addresses: [10.1.%d.1], path: clear, via: 192.0.2.1,"
-			   " zone: z%d, grant: { rate: 1tbit, volume: 3990000b } }\n"
-			   "  - { name: b%d, addresses: [10.1.%d.2], path: clear, via: 192.0.2.1,"
-			   " zone: z%d, grant: { rate: 1tbit, volume: 3990000b per 1d } }\n",
+		apply(HEAD
+		      "zones: { z%d: { volume: %s } }\npeers:\n"
+		      "  - { name: a%d, addresses: [10.1.%d.1], path: clear, via: 192.0.2.1, zone: z%d, grant: { rate: 1tbit, volume: 3990000b } }\n"
+		      "  - { name: b%d, addresses: [10.1.%d.2], path: clear, via: 192.0.2.1, zone: z%d, grant: { rate: 1tbit, volume: 3990000b per 1d } }\n",
 		      i, volume[i], i, i, i, i, i, i);
 		first = passed_bytes();
 		rig_advance(RIG_SECOND);
@@ -105,10 +104,9 @@ static void nothing_an_operator_does_adds_a_burst(void **state)
 	const char *empty = HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1mbit } }\n";
 	const char *smaller = HEAD
 		"peers:\n" DEST("name", 1) "grant: { rate: 1mbit, burst: 2000b } }\n";
-	const char *classes = HEAD
-		"peers:\n" DEST("name",
-				1) "grant: { rate: 1mbit, burst: 30000b },"
-				   " classes: { other: { rate: 1mbit, burst: 30000b } } }\n";
+	const char *classes = HEAD "peers:\n" DEST(
+		"name",
+		1) "grant: { rate: 1mbit, burst: 30000b }, classes: { other: { rate: 1mbit, burst: 30000b } } }\n";
 	const char *order[] = {
 		a, a, renamed, a, empty, a, smaller, a, classes, a, renamed, empty
 	};
@@ -239,8 +237,10 @@ static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
 	}
 	c.lim.window_ns = 3600 * RIG_SECOND;
 	i = 0;
-	do { /* until it is in force before as much has passed: this thread may have to wait for
-	      * the CPU */
+	/*
+	 * until it is in force before as much has passed: this thread may have to wait for the CPU
+	 */
+	do {
 		c.lim.volume = ++i * 4000000ULL + passed_bytes() - first;
 		assert_int_equal(bwl_peer_change(rig->pins, "fire", &c, &e), 0);
 	} while (passed_bytes() - first >= c.lim.volume);
@@ -275,8 +275,9 @@ static void no_packet_sees_half_a_change(void **state)
 	for (i = 0; i < 60; i++)
 		assert_int_equal(bwl_peer_change(rig->pins, "torn", i % 2 ? &dead : &spent, &e), 0);
 	for (i = 0; i < 10; i++)
-		apply(HEAD "peers:\n  - { name: torn, addresses: [10.1.0.1], path: clear,"
-			   " via: 192.0.2.1, from: [%s], grant: { rate: 1tbit, volume: %s } }\n",
+		apply(HEAD
+		      "peers:\n"
+		      "  - { name: torn, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, from: [%s], grant: { rate: 1tbit, volume: %s } }\n",
 		      i % 2 ? "h0" : "h1", i % 2 ? "0b" : "1gb");
 	hammers_stop();
 	assert_int_equal(rig_frames(rig, RIG_H0, BWL_R_PASS), 0);

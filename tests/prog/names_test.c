@@ -63,8 +63,8 @@ static char *policy_of(const bool *has, uint32_t round)
 	fprintf(f,
 		"  - { name: always, addresses: [10.9.0.1], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n");
 	for (uint32_t i = 0; i < NAMES; i++)
-		if (has[i]) /* in the next round its prefix may be another name's, with its
-			     * account */
+		/* in the next round its prefix may be another name's, with its account */
+		if (has[i])
 			fprintf(f,
 				"  - { name: n%u, addresses: [10.1.0.%u], path: clear, via: 192.0.2.1, grant: { rate: 1gbit, volume: 1gb } }\n",
 				i, 1 + (i * 7 + round % 3) % NAMES);
@@ -278,16 +278,16 @@ static void the_table_and_a_look_at_all_names_agree_whatever_happened(void **sta
 			snprintf(name, sizeof(name), "n%u", i);
 			agrees(name);
 			in_force(&g);
-			if (has[i]) /* whatever was there: after the next policy it knows all
-				     * again */
+			/* whatever was there: after the next policy it knows all again */
+			if (has[i])
 				assert_int_equal(bwl_name_id(rig->pins, name), by_look(&g, name));
 			bwl_gen_close(&g);
 		}
 		free(text);
 	}
 	print_message("# %u rounds, %u writers killed between two words\n", rounds, kills);
-	assert_true(kills); /* otherwise no kill was between two words: how many there are
-			     * depends on the machine */
+	/* otherwise no kill was between two words: how many there are depends on the machine */
+	assert_true(kills);
 }
 
 /* --- what an edit touches */

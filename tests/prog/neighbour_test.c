@@ -52,10 +52,10 @@ static const char *asks(enum rig_port port, int family, unsigned n)
 			 "eth dst=ff:ff:ff:ff:ff:ff arp sip=10.%u.%u.%u tip=10.0.0.1",
 			 (unsigned)port, n >> 8 & 255, n & 255);
 	else
-		snprintf(spec, sizeof(spec),
-			 "eth ip6 src=fd00:%u::1:%x dst=ff02::1:ff00:1 hop=255 nd "
-			 "kind=135 target=fe80::1",
-			 7 + (unsigned)port, n);
+		snprintf(
+			spec, sizeof(spec),
+			"eth ip6 src=fd00:%u::1:%x dst=ff02::1:ff00:1 hop=255 nd kind=135 target=fe80::1",
+			7 + (unsigned)port, n);
 	return on(port, spec);
 }
 
@@ -374,10 +374,7 @@ static void what_the_kernel_says_of_a_packet_stays_and_is_no_sign_of_cleartext(v
 	   "pass-self", "an echo");
 	is(leaves("eth ip4 src=192.0.2.2 dst=198.51.100.1 icmp kind=0 fill=958", up, RIG_P0),
 	   "reflected", "forwarded");
-	is(leaves("eth "
-		  "ip4 src=10.0.0.2 dst=10.9.0.1 udp",
-		  tag, RIG_H0),
-	   "pass-gate", "charged");
+	is(leaves("eth ip4 src=10.0.0.2 dst=10.9.0.1 udp", tag, RIG_H0), "pass-gate", "charged");
 }
 
 int main(void)

@@ -179,8 +179,7 @@ static void every_limit_holds_as_at_tc(void **state)
 		"version: 1\nnode: rig\nuplinks: [p0]\n"
 		"host_ports:\n  - { dev: h0, sources: [10.0.7.0/24] }\nheartbeat: none\n"
 		"zones: { narrow: { rate: 8mbit, burst: 3000b } }\npeers:\n"
-		"  - { name: sealed, addresses: [10.3.0.1], path: offload, zone: narrow,"
-		" ipsec: { remote: 192.0.2.9 }, grant: { rate: 1gbit, volume: 1mb, mode: police } }\n");
+		"  - { name: sealed, addresses: [10.3.0.1], path: offload, zone: narrow, ipsec: { remote: 192.0.2.9 }, grant: { rate: 1gbit, volume: 1mb, mode: police } }\n");
 	rig->pins->ctl->fresh_volume = 1;
 	assert_true(carried(UDP4 "fill=1400"));
 	assert_true(carried(UDP4 "fill=1400"));

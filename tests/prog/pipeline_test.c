@@ -12,10 +12,10 @@ static void policy(void)
 	apply(PORTS
 	      "heartbeat: none\n"
 	      "peers:\n"
-	      "  - { name: one, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"
-	      " via6: 'fe80::1', " OPEN " }\n"
-	      "  - { name: net, addresses: [10.1.0.0/16, 'fd00:1::/64'], path: clear,"
-	      " via: 192.0.2.1, via6: 'fe80::1', from: [h1], " OPEN " }\n"
+	      "  - { name: one, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1, via6: 'fe80::1', " OPEN
+	      " }\n"
+	      "  - { name: net, addresses: [10.1.0.0/16, 'fd00:1::/64'], path: clear, via: 192.0.2.1, via6: 'fe80::1', from: [h1], " OPEN
+	      " }\n"
 	      "  - { name: none, addresses: [10.2.0.1], path: clear, via: 192.0.2.1 }\n"
 	      "  - { name: secret, addresses: [10.3.0.1], ipsec: { remote: 192.0.2.9 }, " OPEN
 	      " }\n");
@@ -219,8 +219,7 @@ static void a_destination_that_moves_to_another_peer_is_his_at_once(void **state
 	for (i = 0; i < sizeof(granted) / sizeof(granted[0]); i++) {
 		apply(PORTS
 		      "heartbeat: none\npeers:\n"
-		      "  - { name: a, addresses: [%s, 10.1.0.8], path: clear, via: 192.0.2.1, via6: 'fd00:ff::1',"
-		      " grant: { rate: 10gbit } }\n"
+		      "  - { name: a, addresses: [%s, 10.1.0.8], path: clear, via: 192.0.2.1, via6: 'fd00:ff::1', grant: { rate: 10gbit } }\n"
 		      "  - { name: b, addresses: [%s, 10.1.0.9], path: clear, via: 192.0.2.1, via6: 'fd00:ff::1' }\n",
 		      granted[i] ? "10.1.0.1, 'fd00:1::1'" : "10.1.0.2",
 		      granted[i] ? "10.1.0.2" : "10.1.0.1, 'fd00:1::1'");
@@ -284,8 +283,7 @@ static void ipv4_options_are_walked_and_source_routes_refused(void **state)
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=01890704000000 udp", "source-route" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=94000000 udp", "malformed" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=94010000 udp", "malformed" },
-	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 "
-		 "opt=01010101010101010101010183070400000000 udp",
+	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=01010101010101010101010183070400000000 udp",
 		 "ext-headers" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 ihl=4 udp", "malformed" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 ihl=15 udp", "malformed" },
@@ -304,11 +302,11 @@ static void ipv6_extension_headers_are_followed_to_the_transport(void **state)
 	       { S6 "ext kind=60 size=64 tcp dport=22", "pass" },
 	       { S6 "ext kind=43 udp", "source-route" },
 	       { S6 "ext kind=0 ext kind=43 udp", "source-route" },
-	       { S6 "ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 "
-		    "ext kind=60 ext kind=60 udp",
+	       { S6
+		 "ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 udp",
 		 "pass" },
-	       { S6 "ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 "
-		    "ext kind=60 ext kind=60 ext kind=60 udp",
+	       { S6
+		 "ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 udp",
 		 "ext-headers" },
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 len=4 ext kind=0 udp", "malformed" },
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 len=500 udp", "malformed" },

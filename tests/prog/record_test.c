@@ -117,8 +117,8 @@ static void each_flow_has_a_row_with_all_that_was_said_of_it(void **state)
 	assert_int_equal(f->tcp_flags, 2 | 17);
 	assert_in_range(f->last_ns - f->first_ns, RIG_SECOND - 4000000, RIG_SECOND + 4000000);
 	bwl_book_free(&b);
-	b = turn(); /* the table of the interval before last is free again, and nothing is
-		     * reported twice */
+	/* the table of the interval before last is free again, and nothing is reported twice */
+	b = turn();
 	assert_int_equal(b.nflows, 0);
 	bwl_book_free(&b);
 	b = turn();
@@ -140,8 +140,7 @@ static void flows_of_ipv6_are_told_apart_by_whole_addresses(void **state)
 	(void)state;
 	apply(HEAD
 	      "peers:\n"
-	      "  - { name: a, addresses: [10.1.0.1, \"fd00:1::/64\"], path: clear, via: 192.0.2.1, "
-	      "via6: 2001:db8::1, " FREE);
+	      "  - { name: a, addresses: [10.1.0.1, \"fd00:1::/64\"], path: clear, via: 192.0.2.1, via6: 2001:db8::1, " FREE);
 	rig_advance(RIG_SECOND);
 	for (n = 0; n < 2; n++)
 		for (i = 0; i < 3; i++)
@@ -246,8 +245,7 @@ static void what_is_refused_on_arrival_counts_as_its_sender_was_charged(void **s
 	(void)state;
 	apply(HEAD
 	      "peers:\n"
-	      "  - { name: a, addresses: [10.1.0.1, \"fd00:1::/64\"], path: clear, via: 192.0.2.1, "
-	      "via6: 2001:db8::1, accept: { rate: 8kbit, burst: 2000b }, " FREE);
+	      "  - { name: a, addresses: [10.1.0.1, \"fd00:1::/64\"], path: clear, via: 192.0.2.1, via6: 2001:db8::1, accept: { rate: 8kbit, burst: 2000b }, " FREE);
 	rig_advance(RIG_SECOND);
 	for (i = 0; i < 2; i++)
 		assert_string_equal(uplink(families[i].from), "pass-accept");
@@ -454,8 +452,8 @@ static void intervals_that_end_under_traffic_add_up_to_the_counters(void **state
 			bwl_rec_sum_add(&sum[k], &now);
 			seen += now.frames + now.drop_frames > 0;
 		}
-		for (j = 0; j < b.ncounts; j++) { /* each continues where the CPU's last one
-						   * ended */
+		/* each continues where the CPU's last one ended */
+		for (j = 0; j < b.ncounts; j++) {
 			k = b.count[j].peer == id_of("b");
 			assert_same(&b.count[j].before, &last[k][b.count[j].cpu]);
 			last[k][b.count[j].cpu] = b.count[j].after;

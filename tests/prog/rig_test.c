@@ -87,8 +87,10 @@ static void nothing_of_a_case_is_in_the_next_ones_maps(void **state)
 		assert_true(n < 64);
 		fresh[n++] = sum_of(m);
 	}
-	apply(PORTS "heartbeat: none\npeers:\n  - { name: a, addresses: [10.1.0.1], path: clear,"
-		    " via: 192.0.2.1, grant: { rate: 1mbit } }\n");
+	apply(PORTS
+	      "heartbeat: none\n"
+	      "peers:\n"
+	      "  - { name: a, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: 1mbit } }\n");
 	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.9.0.1 udp"),
 			    "no-peer"); /* an event */
 	assert_false(ring_is_empty(rig->pins->fd[BWL_PIN_event]));

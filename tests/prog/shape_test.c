@@ -36,11 +36,12 @@ static void apply_as(unsigned name)
 	char yaml[512];
 
 	rig->pins->dev[RIG_P0].flags = BWL_DEV_FQ;
-	snprintf(yaml, sizeof(yaml),
-		 PORTS "heartbeat: none\nhorizon: 10ms\npeers:\n"
-		       "  - { name: paced%u, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
-		       " grant: { rate: 8mbit, burst: 3000b, mode: shape } }\n",
-		 name);
+	snprintf(
+		yaml, sizeof(yaml),
+		PORTS
+		"heartbeat: none\nhorizon: 10ms\npeers:\n"
+		"  - { name: paced%u, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: 8mbit, burst: 3000b, mode: shape } }\n",
+		name);
 	apply("%s", yaml);
 }
 
@@ -99,11 +100,12 @@ static void count(const char *rate, unsigned *ret_now, unsigned *ret_later, int6
 	char yaml[512];
 	int64_t at;
 
-	snprintf(yaml, sizeof(yaml),
-		 PORTS "heartbeat: none\npeers:\n"
-		       "  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
-		       " grant: { rate: %s, mode: shape } }\n",
-		 rate);
+	snprintf(
+		yaml, sizeof(yaml),
+		PORTS
+		"heartbeat: none\npeers:\n"
+		"  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: %s, mode: shape } }\n",
+		rate);
 	apply_paced(yaml);
 	rig_advance(3 * RIG_SECOND); /* the previous burst drains */
 	for (*ret_now = *ret_later = 0; (at = send()) >= 0; *ret_last = at)
@@ -168,9 +170,10 @@ static void mark_marks_within_the_burst_and_paces_above_it(void **state)
 	unsigned n, late;
 
 	(void)state;
-	apply_paced(PORTS "heartbeat: none\nhorizon: 10ms\npeers:\n"
-			  "  - { name: marked, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
-			  " grant: { rate: 8mbit, burst: 4003b, mode: mark, mark: 50 } }\n");
+	apply_paced(
+		PORTS
+		"heartbeat: none\nhorizon: 10ms\npeers:\n"
+		"  - { name: marked, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: 8mbit, burst: 4003b, mode: mark, mark: 50 } }\n");
 	for (n = late = 0; strcmp(name = judge(&ect, &r), "peer-rate"); n++) {
 		assert_string_equal(name, n < 2 ? "pass" : "pass-marked");
 		late += r.departs_ns > rig_now();
@@ -280,8 +283,7 @@ static void a_lapsed_grant_polices_its_floor(void **state)
 	rig->pins->dev[RIG_P0].flags = BWL_DEV_FQ;
 	apply(PORTS
 	      "heartbeat: none\npeers:\n"
-	      "  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
-	      " grant: { rate: 8mbit, burst: 3000b, mode: shape }, floor: { rate: 1mbit, burst: 2000b } }\n");
+	      "  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: 8mbit, burst: 3000b, mode: shape }, floor: { rate: 1mbit, burst: 2000b } }\n");
 	rig_advance(RIG_SECOND);
 	c.expiry_ns = rig_now();
 	assert_int_equal(bwl_peer_change(rig->pins, "paced", &c, &e), 0);

@@ -332,8 +332,9 @@ static void a_class_is_spent_by_shares(void **state)
 	int i;
 
 	(void)state;
-	apply(HEAD "peers:\n" DEST("c", 1) "grant: { rate: 10gbit, burst: %d }, "
-					   "classes: { other: { rate: 10gbit, burst: %d } } }\n",
+	apply(HEAD "peers:\n" DEST(
+		      "c",
+		      1) "grant: { rate: 10gbit, burst: %d }, classes: { other: { rate: 10gbit, burst: %d } } }\n",
 	      BURST, BURST);
 	rig_advance(RIG_SECOND);
 	for (i = 0; i < 3; i++)
@@ -360,8 +361,9 @@ static void a_floor_and_its_grant_are_spent_by_shares(void **state)
 	int i;
 
 	(void)state;
-	apply(HEAD "peers:\n" DEST("f", 1) "grant: { rate: 10gbit, burst: %d }, "
-					   "floor: { rate: 10gbit, burst: %d } }\n",
+	apply(HEAD "peers:\n" DEST(
+		      "f",
+		      1) "grant: { rate: 10gbit, burst: %d }, floor: { rate: 10gbit, burst: %d } }\n",
 	      BURST, BURST);
 	grant = bwl_grant_state(id_of("f"));
 	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins), &g, NULL), 0);

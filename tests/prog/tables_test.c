@@ -25,17 +25,10 @@ static const char full[] =
 	"services: [ { class: ssh, proto: tcp, port: 2222 }, { class: icmp, proto: 253 } ]\n"
 	"zones: { mesh: { rate: 1600gbit }, external: { rate: 100mbit, volume: 20gb per 1d } }\n"
 	"peers:\n"
-	"  - { name: tray-3, addresses: [10.0.3.0/24, 'fd00:3::/64', 198.51.100.3], zone: mesh,"
-	" contained: true, grant: { rate: 1gbit, burst: 1ms, mode: shape }, accept: { rate: 1gbit },"
-	" ipsec: { remote: 192.0.2.3 } }\n"
-	"  - { name: log, addresses: [198.51.100.9], zone: external, path: clear, via: 192.0.2.254,"
-	" uplink: p1, grant: { rate: 10mbit, volume: 1gb per 1d, mode: police },"
-	" floor: { rate: 1mbit } }\n"
-	"  - { name: store, addresses: [10.9.0.0/16, 'fd00:9::9'], from: [h0], path: clear,"
-	" via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 40gbit, mode: mark, mark: 30 }, accept: none,"
-	" classes: { nvme-tcp: { rate: 40gbit }, other: { rate: 100mbit, volume: 50gb } } }\n"
-	"  - { name: dry, addresses: [10.8.0.1], path: clear, via: 192.0.2.1,"
-	" grant: { rate: 1kbit, volume: 5gb, mode: monitor } }\n"
+	"  - { name: tray-3, addresses: [10.0.3.0/24, 'fd00:3::/64', 198.51.100.3], zone: mesh, contained: true, grant: { rate: 1gbit, burst: 1ms, mode: shape }, accept: { rate: 1gbit }, ipsec: { remote: 192.0.2.3 } }\n"
+	"  - { name: log, addresses: [198.51.100.9], zone: external, path: clear, via: 192.0.2.254, uplink: p1, grant: { rate: 10mbit, volume: 1gb per 1d, mode: police }, floor: { rate: 1mbit } }\n"
+	"  - { name: store, addresses: [10.9.0.0/16, 'fd00:9::9'], from: [h0], path: clear, via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 40gbit, mode: mark, mark: 30 }, accept: none, classes: { nvme-tcp: { rate: 40gbit }, other: { rate: 100mbit, volume: 50gb } } }\n"
+	"  - { name: dry, addresses: [10.8.0.1], path: clear, via: 192.0.2.1, grant: { rate: 1kbit, volume: 5gb, mode: monitor } }\n"
 	"  - { name: bare, addresses: [10.8.0.2], path: clear, via: 192.0.2.1 }\n"
 	"  - { name: self, addresses: [192.0.2.0/24], grant: { rate: 10mbit } }\n";
 
@@ -155,10 +148,10 @@ static char *many(unsigned n, const char *extra)
 	assert_non_null(text);
 	at += sprintf(at, "%speers:\n", HEAD);
 	for (i = 0; i < n; i++)
-		at += sprintf(at,
-			      "  - { name: n%u, addresses: [10.%u.%u.%u], path: clear,"
-			      " via: 192.0.2.1, grant: { rate: 1gbit }%s }\n",
-			      i, 16 + (i >> 16), i >> 8 & 255, i & 255, extra);
+		at += sprintf(
+			at,
+			"  - { name: n%u, addresses: [10.%u.%u.%u], path: clear, via: 192.0.2.1, grant: { rate: 1gbit }%s }\n",
+			i, 16 + (i >> 16), i >> 8 & 255, i & 255, extra);
 	return text;
 }
 
@@ -171,8 +164,7 @@ static void too_much_is_refused_and_changes_nothing(void **state)
 	} x[] = {
 		{ 256, "", "", -ENOSPC }, /* ids 1 .. 255 */
 		{ 100,
-		  ", classes: { ssh: { rate: 1mbit }, https: { rate: 1mbit },"
-		  " other: { rate: 1mbit } }",
+		  ", classes: { ssh: { rate: 1mbit }, https: { rate: 1mbit }, other: { rate: 1mbit } }",
 		  "", -ENOSPC },
 		{ 100, ", classes: { ssh: { volume: 1mb per 1h } }", "", -ENOSPC },
 		{ 100, "", "count_classes: all\n", -ENOSPC }, /* 1000 of 256 */
@@ -194,11 +186,9 @@ static void too_much_is_refused_and_changes_nothing(void **state)
 		assert_string_equal(host(TO(1) "udp"), "pass");
 		assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.16.0.1 udp"), "no-peer");
 		/* It leaves nothing behind that would be in the next one's way. */
-		apply(HEAD "peers:\n" DEST(
-			"old", 1) "grant: { rate: 1gbit }, classes: {"
-				  " ssh: { rate: 1mbit }, https: { rate: 1mbit } } }\n" DEST(
-					  "new",
-					  2) "grant: { rate: 1gbit }, floor: { rate: 1mbit } }\n");
+		apply(HEAD
+		      "peers:\n" DEST("old", 1) "grant: { rate: 1gbit }, classes: { ssh: { rate: 1mbit }, https: { rate: 1mbit } } }\n" DEST(
+			      "new", 2) "grant: { rate: 1gbit }, floor: { rate: 1mbit } }\n");
 		apply(HEAD "peers:\n" DEST("old", 1) "grant: { rate: 1gbit } }\n");
 		rig_advance(RIG_SECOND);
 	}
@@ -270,8 +260,8 @@ static void two_writers_take_turns(void **state)
 		assert_int_equal(status, 0);
 	}
 	rig_advance(RIG_SECOND);
-	assert_int_equal(rig->pins->ctl->generation, 2 * 8); /* one before each switch, and one
-							      * after it */
+	/* one before each switch, and one after it */
+	assert_int_equal(rig->pins->ctl->generation, 2 * 8);
 	check_whole(50);
 	free(text[0]);
 	free(text[1]);
@@ -428,8 +418,7 @@ static void a_hundred_thousand_peers_come_in_at_once(void **state)
 	t3 = seconds();
 	assert_int_equal(rep.peers, LARGE);
 	assert_int_equal(rep.added, 0);
-	printf("# %u peers: read and checked in %.2f s, published in %.2f s, over itself in %.2f s, "
-	       "%llu MiB for both generations\n",
+	printf("# %u peers: read and checked in %.2f s, published in %.2f s, over itself in %.2f s, %llu MiB for both generations\n",
 	       LARGE, t1 - t0, t2 - t1, t3 - t2, (unsigned long long)rep.map_bytes >> 20);
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.16.0.0 udp"), "pass");

@@ -93,8 +93,8 @@ static void the_volume_of_each_port_is_exact(void **state)
 		snprintf(ports, sizeof(ports), "h0: { volume: 7000b%s }, h1: { volume: 3000b%s }",
 			 window[w], window[w]);
 		apply(HEAD
-		      "peers:\n  - { name: v%u, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
-		      " grant: { rate: 1gbit }, ports: { %s } }\n",
+		      "peers:\n"
+		      "  - { name: v%u, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: 1gbit }, ports: { %s } }\n",
 		      w, ports);
 		rig_advance(RIG_SECOND);
 		assert_int_equal(drain_from(RIG_H0, FROM0 KB), w ? 0 : 7); /* v1 replaces v0 */
@@ -123,8 +123,9 @@ static void nothing_an_operator_does_gives_a_port_more(void **state)
 	sent = drain_from(RIG_H0, FROM0 KB);
 	assert_int_equal(sent, 10);
 	for (unsigned i = 1; i < 30; i++) {
-		apply(HEAD "peers:\n  - { name: %s, addresses: [10.1.0.1], path: clear,"
-			   " via: 192.0.2.1, grant: { rate: 1gbit }, ports: { %s } }\n",
+		apply(HEAD
+		      "peers:\n"
+		      "  - { name: %s, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: 1gbit }, ports: { %s } }\n",
 		      i % 2 ? "other" : "store", ports[i % 3]);
 		assert_int_equal(bwl_peer_change(rig->pins, i % 2 ? "other" : "store", &c, &e), 0);
 		assert_int_equal(drain_from(RIG_H0, FROM0 KB), 0);
@@ -144,8 +145,7 @@ static void one(const char *port, const char *source, const char *peer, const ch
 {
 	apply("version: 1\nnode: rig\nuplinks: [p0]\nheartbeat: none\nhost_ports:\n"
 	      "  - { dev: %s, sources: [%s] }\npeers:\n"
-	      "  - { name: %s, addresses: [%s], path: clear, via: 192.0.2.1,"
-	      " grant: { rate: 1gbit }%s }\n",
+	      "  - { name: %s, addresses: [%s], path: clear, via: 192.0.2.1, grant: { rate: 1gbit }%s }\n",
 	      port, source, peer, address, limits);
 	rig_advance(RIG_SECOND);
 }
@@ -248,11 +248,11 @@ static void monitor_counts_what_police_drops(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2 * N; i++)
-		snprintf(peers + strlen(peers), sizeof(peers) - strlen(peers),
-			 "  - { name: p%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1,"
-			 " grant: { %s%s }%s }\n",
-			 i + 1, i + 1, rows[i % N].grant, i < N ? "" : ", mode: monitor",
-			 rows[i % N].more);
+		snprintf(
+			peers + strlen(peers), sizeof(peers) - strlen(peers),
+			"  - { name: p%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1, grant: { %s%s }%s }\n",
+			i + 1, i + 1, rows[i % N].grant, i < N ? "" : ", mode: monitor",
+			rows[i % N].more);
 	apply(HEAD "peers:\n%s", peers);
 	rig_advance(RIG_SECOND);
 	for (int i = 0; i < 2 * N; i++) {

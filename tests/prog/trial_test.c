@@ -80,8 +80,9 @@ static void confirmed_in_time_it_stays(void **state)
 /* What was revoked and spent on trial stays with the prefixes, although no policy has them. */
 static void after_the_first_policy_its_prefixes_are_remembered(void **state)
 {
-	const char *wide = HEAD "peers:\n  - { name: wide, addresses: [10.1.0.0/24], path: clear,"
-				" via: 192.0.2.1, grant: { rate: 1gbit, volume: 12800b } }\n";
+	const char *wide = HEAD
+		"peers:\n"
+		"  - { name: wide, addresses: [10.1.0.0/24], path: clear, via: 192.0.2.1, grant: { rate: 1gbit, volume: 12800b } }\n";
 	struct bwl_err e = { 0 };
 	unsigned i;
 
@@ -458,10 +459,11 @@ static void however_many_prefixes_that_are(void **state)
 	rig_teardown(state);
 	rig = rig_open(&(struct rig_opts){ .host_only = true, .max_peers = 16 });
 	runs = 0;
-	at = snprintf(before, sizeof(before),
-		      HEAD "peers:\n" OTHER
-			   "  - { name: alpha, path: clear, via: 192.0.2.1, via6: 'fe80::1',"
-			   " grant: { rate: 1gbit }, addresses: [10.6.0.0");
+	at = snprintf(
+		before, sizeof(before),
+		HEAD
+		"peers:\n" OTHER
+		"  - { name: alpha, path: clear, via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 1gbit }, addresses: [10.6.0.0");
 	for (i = 1; i <= 6; i++)
 		at += snprintf(before + at, sizeof(before) - (size_t)at,
 			       ", 10.5.0.%d, 'fd00:5::%d'", i, i);
@@ -535,8 +537,7 @@ static void a_way_back_needs_no_room_for_what_is_revoked(void **state)
 	at = (size_t)snprintf(
 		before, sizeof(before),
 		HEAD "peers:\n" OTHER BETA(
-			"10.4.0.1") "  - { name: alpha, path: clear, via: 192.0.2.1, via6: 'fe80::1',"
-				    " grant: { rate: 1gbit }, addresses: ['fd00:1::1'");
+			"10.4.0.1") "  - { name: alpha, path: clear, via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 1gbit }, addresses: ['fd00:1::1'");
 	for (int i = 1; i <= 20; i++)
 		at += (size_t)snprintf(before + at, sizeof(before) - at, ", 10.1.0.%d", i);
 	snprintf(before + at, sizeof(before) - at, "] }\n");
@@ -562,10 +563,11 @@ static void close_beta_once(void)
 static void a_way_back_leaves_room_for_what_others_lose(void **state)
 {
 	char before[2000];
-	size_t at = (size_t)snprintf(before, sizeof(before),
-				     HEAD "peers:\n" OTHER
-					  "  - { name: alpha, path: clear, via: 192.0.2.1,"
-					  " grant: { rate: 1gbit }, addresses: [10.3.0.0");
+	size_t at = (size_t)snprintf(
+		before, sizeof(before),
+		HEAD
+		"peers:\n" OTHER
+		"  - { name: alpha, path: clear, via: 192.0.2.1, grant: { rate: 1gbit }, addresses: [10.3.0.0");
 
 	for (int i = 1; i < 20; i++)
 		at += (size_t)snprintf(before + at, sizeof(before) - at, ", 10.3.0.%d", i);
@@ -641,8 +643,8 @@ static void revoke_all_on_trial_survives_the_return(void **state)
 	int i;
 
 	(void)state;
-	for (i = 0; i < 3; i++) { /* by time, by rollback, and by confirming and applying the old
-				   * one again */
+	/* by time, by rollback, and by confirming and applying the old one again */
+	for (i = 0; i < 3; i++) {
 		rig_teardown(NULL);
 		rig_setup(NULL);
 		apply("%s", before);

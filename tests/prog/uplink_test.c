@@ -276,8 +276,8 @@ static void control_from_the_network_reaches_no_other_socket(void **state)
 #define IN "eth ip4 src=192.0.2.1 dst=192.0.2.2 "
 	EXPECT(uplink, { IN "tcp sport=40000 dport=179 flags=2", "pass-control" },
 	       { IN "tcp sport=179 dport=40000 flags=0x12", "pass-control" },
-	       { IN "tcp sport=179 dport=22 flags=2", "pass-self" }, /* opens one: needs the
-								      * grant */
+	       /* opens one: needs the grant */
+	       { IN "tcp sport=179 dport=22 flags=2", "pass-self" },
 	       { IN "udp sport=3784 dport=22", "pass-self" },
 	       { IN "udp sport=67 dport=22", "pass-self" },
 	       { IN "udp sport=319 dport=22", "pass-self" });
@@ -294,8 +294,8 @@ static void control_from_the_network_reaches_no_other_socket(void **state)
 static void a_self_that_is_to_be_encrypted_is_refused_at_the_gate(void **state)
 {
 	(void)state;
-	apply(POLICY "  - { name: self, addresses: [192.0.2.0/25], ipsec: { remote: 198.51.100.1 },"
-		     " grant: { rate: 1gbit } }\n",
+	apply(POLICY
+	      "  - { name: self, addresses: [192.0.2.0/25], ipsec: { remote: 198.51.100.1 }, grant: { rate: 1gbit } }\n",
 	      "");
 	rig_advance(RIG_SECOND);
 	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.7 udp"), "no-sa");

@@ -22,8 +22,7 @@ static void nothing_an_operator_does_adds_volume(void **state)
 				text[i], sizeof(text[i]),
 				HEAD
 				"peers:\n"
-				"  - { name: %s, addresses: [10.1.%zu.1], path: clear, via: 192.0.2.1,"
-				" grant: { rate: 1gbit, volume: 6400b%s } }\n",
+				"  - { name: %s, addresses: [10.1.%zu.1], path: clear, via: 192.0.2.1, grant: { rate: 1gbit, volume: 6400b%s } }\n",
 				names[i], w, window[w]);
 		snprintf(text[2], sizeof(text[2]),
 			 HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1mbit } }\n");
@@ -77,8 +76,8 @@ static void another_kind_of_volume_after_a_time_away_keeps_what_is_spent(void **
 	for (j = 0; j < 2; j++) {
 		for (i = j; i < j + 2; i++) {
 			apply(HEAD
-			      "peers:\n  - { name: away%zu, addresses: [10.1.0.%zu], path: clear,"
-			      " via: 192.0.2.1, grant: { rate: 1gbit, volume: %s } }\n",
+			      "peers:\n"
+			      "  - { name: away%zu, addresses: [10.1.0.%zu], path: clear, via: 192.0.2.1, grant: { rate: 1gbit, volume: %s } }\n",
 			      j, j + 1, volume[i]);
 			rig_advance(RIG_SECOND);
 			assert_int_equal(drain(j ? TO(2) "udp" : TO(1) "udp"), i == j ? 100 : 0);
@@ -361,8 +360,7 @@ static void what_left_with_a_window_is_forgotten_once_it_has_passed(void **state
 		for (n = 0; n < 60; n++) /* of 64 windows and 255 ids */
 			at += sprintf(
 				at,
-				"  - { name: w%u-%u, addresses: [10.%u.0.%u], path: clear,"
-				" via: 192.0.2.1, grant: { rate: 1gbit, volume: 1mb per 1h } }\n",
+				"  - { name: w%u-%u, addresses: [10.%u.0.%u], path: clear, via: 192.0.2.1, grant: { rate: 1gbit, volume: 1mb per 1h } }\n",
 				i, n, i + 2, n + 1);
 		rig_policy(rig, text);
 		rig_advance(RIG_SECOND);
@@ -435,10 +433,10 @@ static void they_start_spent_after_a_first_policy_that_failed_half_way(void **st
 	(void)state;
 	at += sprintf(at, "%s", HEAD ZONE "peers:\n" VOLUMES);
 	for (i = 0; i < 260; i++) /* more than 256, for which there is room */
-		at += sprintf(at,
-			      "  - { name: x%d, addresses: [10.2.%d.%d], path: clear,"
-			      " via: 192.0.2.1 }\n",
-			      i, i / 200, i % 200 + 1);
+		at += sprintf(
+			at,
+			"  - { name: x%d, addresses: [10.2.%d.%d], path: clear, via: 192.0.2.1 }\n",
+			i, i / 200, i % 200 + 1);
 	assert_int_equal(rig_try_policy(rig, text, NULL, NULL, &e), -ENOSPC);
 	free(text);
 	assert_string_equal(host(TO(1) "udp"), "no-policy");
@@ -510,8 +508,8 @@ static void every_class_is_counted_where_the_policy_says_so(void **state)
 	rig_advance(RIG_SECOND);
 	passes_three_classes(1);
 	passes_three_classes(2);
-	assert_true(counted("free", BWL_C_SSH) == ~0ULL); /* packets do not look up a class at
-							   * all */
+	/* packets do not look up a class at all */
+	assert_true(counted("free", BWL_C_SSH) == ~0ULL);
 	check_in_force(false, 0);
 	assert_int_equal(counted("some", BWL_C_SSH), 1000);
 
@@ -545,18 +543,18 @@ static void a_class_that_is_counted_alone_keeps_what_its_volume_had_spent(void *
 		const char *spec = w ? TO(2) "udp" : TO(1) "udp";
 		char limited[600];
 
-		snprintf(limited, sizeof(limited),
-			 HEAD
-			 "count_classes: all\npeers:\n"
-			 "  - { name: v%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1,"
-			 " grant: { rate: 1gbit }, classes: { other: { volume: 6400b%s } } }\n",
-			 w, w + 1, window[w]);
+		snprintf(
+			limited, sizeof(limited),
+			HEAD
+			"count_classes: all\npeers:\n"
+			"  - { name: v%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1, grant: { rate: 1gbit }, classes: { other: { volume: 6400b%s } } }\n",
+			w, w + 1, window[w]);
 		rig_policy(rig, limited);
 		rig_advance(RIG_SECOND);
 		assert_int_equal(drain(spec), 100);
-		apply(HEAD "count_classes: all\npeers:\n"
-			   "  - { name: v%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1,"
-			   " grant: { rate: 1gbit } }\n",
+		apply(HEAD
+		      "count_classes: all\npeers:\n"
+		      "  - { name: v%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n",
 		      w, w + 1);
 		rig_advance(RIG_SECOND);
 		assert_string_equal(host(spec), "pass");

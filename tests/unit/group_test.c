@@ -80,8 +80,8 @@ static bool is(const char *name, mode_t mode, gid_t gid)
 /* Everything that is written for readers, twice. */
 static bool writes_all(void)
 {
-	static char record[] = "{\"version\":1,\"kind\":\"flow-interval\",\"boot\":\"b007\","
-			       "\"tables\":77,\"interval\":1,\"final\":false}\n";
+	static char record[] =
+		"{\"version\":1,\"kind\":\"flow-interval\",\"boot\":\"b007\",\"tables\":77,\"interval\":1,\"final\":false}\n";
 	struct flows_id id = { "b007", 77, 1, false };
 	struct flows_store *s = NULL;
 	struct hist_db *h = NULL;

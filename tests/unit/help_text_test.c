@@ -62,10 +62,10 @@ static void an_item_that_is_too_long_goes_on_below_the_others(void **state)
 static void a_usage_is_broken_outside_of_brackets(void **state)
 {
 	(void)state;
-	assert_help("usage: p [--aaaaaaaaaaaaaaaaa A] [--bbbbbbbbbbbbbbbbbbbbb B] "
-		    "[--ccccccccccccccc C [--d D]]\n",
-		    "usage: p [--aaaaaaaaaaaaaaaaa A] [--bbbbbbbbbbbbbbbbbbbbb B]\n"
-		    "       [--ccccccccccccccc C [--d D]]\n");
+	assert_help(
+		"usage: p [--aaaaaaaaaaaaaaaaa A] [--bbbbbbbbbbbbbbbbbbbbb B] [--ccccccccccccccc C [--d D]]\n",
+		"usage: p [--aaaaaaaaaaaaaaaaa A] [--bbbbbbbbbbbbbbbbbbbbb B]\n"
+		"       [--ccccccccccccccc C [--d D]]\n");
 	assert_help("usage: one\n       two\n       three\n",
 		    "usage: one\n       two\n       three\n");
 	/* an option stays with its value */

@@ -227,9 +227,7 @@ static void what_cannot_be_followed_is_refused(void **state)
 	expect("eth type=0x88cc fill=40", BWL_R_ETHERTYPE);
 	expect("eth type=0x8847 fill=40", BWL_R_ETHERTYPE);
 	expect("eth " V6
-	       "ext kind=0 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 "
-	       "ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 "
-	       "ext kind=60 size=8 udp",
+	       "ext kind=0 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 udp",
 	       BWL_R_EXT_HEADERS);
 	expect("eth vlan id=1 vlan id=2 type=0x88a8 hex=00030800 fill=40", BWL_R_VLAN);
 	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=010101010101010101010101 udp",

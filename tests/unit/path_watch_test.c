@@ -124,8 +124,7 @@ static void a_link_and_what_it_leads_to_are_followed(void **state)
 static void a_folder_that_a_link_swaps_is_followed(void **state)
 {
 	(void)state;
-	sh("mkdir v v/..2026_1 && echo 1 > v/..2026_1/policy && ln -s ..2026_1 v/..data &&"
-	   " ln -s ..data/policy v/policy");
+	sh("mkdir v v/..2026_1 && echo 1 > v/..2026_1/policy && ln -s ..2026_1 v/..data && ln -s ..data/policy v/policy");
 	watch("v/policy");
 	for (int i = 2; i < 5; i++) {
 		char c[300];

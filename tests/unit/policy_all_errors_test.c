@@ -91,11 +91,11 @@ static void all_errors_of_a_file_are_told(void **state)
 		  { 7, "'x' is not a prefix" }, { 8, "'peers' is given twice" },
 		  { 9, "'host_ports' is given twice" });
 	/* a misspelt key may be one that is missing, and none that is there */
-	TELLS_ALL(HEAD
-		  "host_port: [{ dev: h0, sources: [10.0.7.0/24] }]\npeers:\n"
-		  "  - { name: a, addresses: [192.0.2.1], path: clear, via: 10.9.9.9, from: [h0],"
-		  " zone: z }\n",
-		  { 5, "unknown key 'host_port'" });
+	TELLS_ALL(
+		HEAD
+		"host_port: [{ dev: h0, sources: [10.0.7.0/24] }]\npeers:\n"
+		"  - { name: a, addresses: [192.0.2.1], path: clear, via: 10.9.9.9, from: [h0], zone: z }\n",
+		{ 5, "unknown key 'host_port'" });
 	TELLS_ALL(TOP
 		  "zones: { z: { rate: 1mbit } }\npears: 1\npeers:\n"
 		  "  - { name: a, addresses: [192.0.2.1], path: clear, via: 10.9.9.9, zone: x }\n",
@@ -116,10 +116,12 @@ static void all_errors_of_a_file_are_told(void **state)
 	TELLS_ALL(TOP "peer: []\nlease: []\npeers: [\n", { 6, "unknown key 'peer'" },
 		  { 7, "lease: a single value" }, { 9, "not YAML" });
 	/* no further error for a peer whose port or uplink could not be read */
-	TELLS_ALL(HEAD "host_ports: [{ dev: h0123456789abcdef, sources: [10.0.7.0/24] }]\n"
-		       "peers:\n  - { name: a, addresses: [192.0.2.1], path: clear, via: 10.9.9.9, "
-		       "from: [h0123456789abcd] }\n",
-		  { 5, "too long: at most 15" });
+	TELLS_ALL(
+		HEAD
+		"host_ports: [{ dev: h0123456789abcdef, sources: [10.0.7.0/24] }]\n"
+		"peers:\n"
+		"  - { name: a, addresses: [192.0.2.1], path: clear, via: 10.9.9.9, from: [h0123456789abcd] }\n",
+		{ 5, "too long: at most 15" });
 	/* every overlap */
 	TELLS_ALL(TOP "peers:\n"
 		      "  - { name: a, addresses: [192.0.2.0/24], path: clear, via: 10.9.9.9 }\n"

@@ -22,10 +22,10 @@ static void the_mac_of_a_next_hop_is_checked(void **state)
 	};
 	static const char *const fine[] = {
 		PEER MAC("02:00:5e:10:00:01") OTHER("b", "198.51.100.0", "02:00:5E:10:00:01"),
-		PEER "  - { name: b, addresses: [198.51.100.0/24], path: clear, via: 10.9.9.8,"
-		     " next_hop_mac: \"02:00:5e:10:00:02\" }\n",
-		TOP "peers: [{ name: a, addresses: [192.0.2.0/24], ipsec: { remote: 198.51.100.3 },"
-		    " next_hop_mac: \"02:00:5e:10:00:02\" }]\n",
+		PEER
+		"  - { name: b, addresses: [198.51.100.0/24], path: clear, via: 10.9.9.8, next_hop_mac: \"02:00:5e:10:00:02\" }\n",
+		TOP
+		"peers: [{ name: a, addresses: [192.0.2.0/24], ipsec: { remote: 198.51.100.3 }, next_hop_mac: \"02:00:5e:10:00:02\" }]\n",
 	};
 
 	(void)state;

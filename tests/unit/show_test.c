@@ -96,9 +96,9 @@ static void a_list_for_programs_has_their_fields(void **state)
 	(void)state;
 	bwl_list_add(l, &(struct row){ "d1", 5000000 });
 	bwl_list_add(l, &(struct row){ NULL, 0 });
-	assert_json(bwl_list_end(l),
-		    "[{\"peer\":\"d1\",\"rate_bits_per_second\":5000000,\"again\":\"d1\"},"
-		    "{\"peer\":null,\"rate_bits_per_second\":null,\"again\":null}]");
+	assert_json(
+		bwl_list_end(l),
+		"[{\"peer\":\"d1\",\"rate_bits_per_second\":5000000,\"again\":\"d1\"},{\"peer\":null,\"rate_bits_per_second\":null,\"again\":null}]");
 }
 
 static void a_list_for_people_is_a_table_of_the_same(void **state)

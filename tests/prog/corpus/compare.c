@@ -270,8 +270,7 @@ static void report(const struct corpus *c)
 	unsigned i;
 
 	printf("# %lu frames; %lu too short or too long for a test run\n"
-	       "# tshark reads %lu as IP; %lu could be judged, %lu of them with the same destination "
-	       "and class\n",
+	       "# tshark reads %lu as IP; %lu could be judged, %lu of them with the same destination and class\n",
 	       c->frames, c->unfit, c->readable, c->judged, c->agreed);
 	for (i = 0; i < _BWL_REASON_MAX; i++)
 		if (c->reasons[i])
@@ -300,8 +299,8 @@ int main(int argc, char **argv)
 	report(&c);
 	use(&c,
 	    PORTS
-	    "peers:\n  - { name: everyone, addresses: [192.0.2.0/24, 'fd00::/64'], path: clear,"
-	    " via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 100gbit, burst: 1gb } }\n",
+	    "peers:\n"
+	    "  - { name: everyone, addresses: [192.0.2.0/24, 'fd00::/64'], path: clear, via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 100gbit, burst: 1gb } }\n",
 	    true);
 	if (!r)
 		r = each_frame(&c, argv[1], argv[2], NULL);

@@ -90,8 +90,13 @@ static inline const char *text_of(unsigned a, unsigned b, const char *more)
 {
 	snprintf(
 		policy_text, sizeof(policy_text),
-		"version: 1\nnode: tray-7\nuplinks: [p0]\nheartbeat: 60s\n%s"
-		"host_ports:\n  - { dev: pf0hpf, sources: [10.7.0.0/24] }\npeers:\n"
+		"version: 1\n"
+		"node: tray-7\n"
+		"uplinks: [p0]\n"
+		"heartbeat: 60s\n"
+		"%shost_ports:\n"
+		"  - { dev: pf0hpf, sources: [10.7.0.0/24] }\n"
+		"peers:\n"
 		"  - { name: a, addresses: [10.1.0.0/24], path: clear, via: 192.0.2.9, grant: { rate: %ukbit, burst: 32kb }, floor: { rate: 1kbit, burst: 2kb } }\n"
 		"  - { name: b, addresses: [10.2.0.0/24], path: clear, via: 192.0.2.9, grant: { rate: %ukbit, burst: 32kb } }\n",
 		more, a, b);

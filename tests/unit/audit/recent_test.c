@@ -248,8 +248,7 @@ static void a_line_that_is_being_written_comes_when_it_is_whole(void **state)
 	(void)state;
 	say(l, BWL_AUDIT_AFTER, "grant", "first", NULL);
 	look();
-	shell("f=$(ls %s/log-*.jsonl); grep '\"n\":' $f | sed 's/\"n\":0/\"n\":1/; s/first/second/' >%s.line;"
-	      " head -c 40 %s.line >>$f",
+	shell("f=$(ls %s/log-*.jsonl); grep '\"n\":' $f | sed 's/\"n\":0/\"n\":1/; s/first/second/' >%s.line; head -c 40 %s.line >>$f",
 	      dir, dir, dir);
 	look();
 	assert_int_equal(json_array_size(lines), 1);

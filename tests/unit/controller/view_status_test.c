@@ -162,10 +162,10 @@ static void says_number(struct view *v, const struct bwl_note_key *k, unsigned n
 {
 	char text[256];
 
-	snprintf(text, sizeof(text),
-		 "{\"tray\": \"t\", \"number\": %u, \"said_at\": %lld, \"closed_count\": %u, "
-		 "\"policy\": {\"name\": \"p\", \"version\": 1, \"sha256\": \"%064u\"}}",
-		 number, (long long)said_s, number, 0);
+	snprintf(
+		text, sizeof(text),
+		"{\"tray\": \"t\", \"number\": %u, \"said_at\": %lld, \"closed_count\": %u, \"policy\": {\"name\": \"p\", \"version\": 1, \"sha256\": \"%064u\"}}",
+		number, (long long)said_s, number, 0);
 	says(v, k, text, number, now_ns);
 }
 

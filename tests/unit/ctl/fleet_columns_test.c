@@ -16,26 +16,22 @@ static const struct {
 	const char *what, *rows, *row;
 } docs[] = {
 	{ "status", "trays",
-	  "{" RATE "\"tray\":\"" LONG "\",\"policy_name\":\"" LONG "\",\"alive\":true,"
-	  "\"fresh\":true,\"closed_count\":65536,"
-	  "\"why\":\"its status is refused: it is older than what the tray said before, or a copy\"}" },
+	  "{" RATE "\"tray\":\"" LONG "\",\"policy_name\":\"" LONG
+	  "\",\"alive\":true,\"fresh\":true,\"closed_count\":65536,\"why\":\"its status is refused: it is older than what the tray said before, or a copy\"}" },
 	{ "top", "peers",
 	  "{" RATE "\"peer\":\"" LONG
 	  "\",\"state\":\"past-unknown\",\"rate_bits_per_second\":1e12}" },
 	{ "usage", "volumes",
-	  "{\"limit_key\":\"peer " LONG " class " LONG "\",\"used_bytes\":1234567890123456,"
-	  "\"volume_bytes\":1234567890123456,\"window_s\":31622400,\"ledger_state\":\"past-unknown\"}" },
+	  "{\"limit_key\":\"peer " LONG " class " LONG
+	  "\",\"used_bytes\":1234567890123456,\"volume_bytes\":1234567890123456,\"window_s\":31622400,\"ledger_state\":\"past-unknown\"}" },
 	{ "reasons", "reasons",
-	  "{\"reason\":\"not-encrypted\",\"hook\":\"uplink-in\",\"passes\":false,"
-	  "\"frames\":1234567890123456,\"bytes\":1234567890123456789}" },
+	  "{\"reason\":\"not-encrypted\",\"hook\":\"uplink-in\",\"passes\":false,\"frames\":1234567890123456,\"bytes\":1234567890123456789}" },
 	{ "closures", "closures",
-	  "{\"tray\":\"" LONG "\",\"closure\":\"expelled\",\"peer\":\"" LONG "\","
-	  "\"closed_at\":\"2026-11-23T22:50:00Z\",\"todo\":\"bwlimit-ctl policy sign " LONG
+	  "{\"tray\":\"" LONG "\",\"closure\":\"expelled\",\"peer\":\"" LONG
+	  "\",\"closed_at\":\"2026-11-23T22:50:00Z\",\"todo\":\"bwlimit-ctl policy sign " LONG
 	  ".yaml --key YOUR.pem --fleet hall --audience tray:" LONG " --name base --number 7\"}" },
 	{ "history", "points",
-	  "{\"time\":\"2026-11-23T22:50:00Z\",\"sent_bytes\":1234567890123456,"
-	  "\"sent_bits_per_second\":123456789012,\"sent_dropped_bytes\":1234567890123456,"
-	  "\"tray_count\":10000}" },
+	  "{\"time\":\"2026-11-23T22:50:00Z\",\"sent_bytes\":1234567890123456,\"sent_bits_per_second\":123456789012,\"sent_dropped_bytes\":1234567890123456,\"tray_count\":10000}" },
 };
 
 /* got: what a document of one row prints on a terminal. */

@@ -66,10 +66,11 @@ static void a_refusal_is_of_that_version_alone(void **state)
 	assert_int_equal(says("\"refused\": {\"revocation/r\": {\"version\": 6}}", NULL),
 			 FLEET_SILENT);
 	/* A document that it first refused and then took. */
-	assert_int_equal(says("\"refused\": {\"revocation/r\": {\"version\": 7}}, \"taken\": "
-			      "{\"revocation/r\": {\"sha256\": \"" DIGEST "\"}}",
-			      NULL),
-			 FLEET_ACKNOWLEDGED);
+	assert_int_equal(
+		says("\"refused\": {\"revocation/r\": {\"version\": 7}}, \"taken\": {\"revocation/r\": {\"sha256\": \"" DIGEST
+		     "\"}}",
+		     NULL),
+		FLEET_ACKNOWLEDGED);
 }
 
 static void what_cannot_be_read_says_nothing(void **state)

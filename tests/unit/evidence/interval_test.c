@@ -5,8 +5,7 @@
 static void what_is_scanned_is_what_is_parsed(void **state)
 {
 	static const char *const good =
-		"{\"kind\":\"flow-remainder\",\"id\":7,\"peer\":\"a\\\",\\\"frames\\\":9\",\"generation\":3,\"direction\":\"in\",\"port\":null,"
-		"\"class\":\"other\",\"reason\":\"peer-rate\",\"frames\":4,\"bytes\":400,\"charged_bytes\":1,\"first\":null,\"last\":null}";
+		"{\"kind\":\"flow-remainder\",\"id\":7,\"peer\":\"a\\\",\\\"frames\\\":9\",\"generation\":3,\"direction\":\"in\",\"port\":null,\"class\":\"other\",\"reason\":\"peer-rate\",\"frames\":4,\"bytes\":400,\"charged_bytes\":1,\"first\":null,\"last\":null}";
 	struct ev_record scanned, parsed;
 	char name[EV_NAME];
 

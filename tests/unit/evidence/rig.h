@@ -30,9 +30,7 @@ static __attribute__((noinline, unused)) char *file_of(unsigned interval, unsign
 
 	fprintf(o,
 		"{\"version\":1,\"kind\":\"flow-interval\",\"boot\":\"" BOOT
-		"\",\"tables\":77,\"interval\":%u,\"final\":%s,\"sequence\":%u,\"thinned\":false,"
-		"\"begin\":null,\"end\":\"2026-09-21T14:13:20.000Z\",\"gap\":%s,\"peer_count\":%u,\"row_count\":%u,"
-		"\"balanced\":true,\"other\":{\"frames\":0,\"bytes\":0,\"dropped_frames\":0,\"dropped_bytes\":0}}\n",
+		"\",\"tables\":77,\"interval\":%u,\"final\":%s,\"sequence\":%u,\"thinned\":false,\"begin\":null,\"end\":\"2026-09-21T14:13:20.000Z\",\"gap\":%s,\"peer_count\":%u,\"row_count\":%u,\"balanced\":true,\"other\":{\"frames\":0,\"bytes\":0,\"dropped_frames\":0,\"dropped_bytes\":0}}\n",
 		interval, final ? "true" : "false", interval, gap ? "\"x\"" : "null", peers,
 		peers * records);
 	for (unsigned p = 0; p < peers; p++) {
@@ -45,11 +43,7 @@ static __attribute__((noinline, unused)) char *file_of(unsigned interval, unsign
 		counter[p][0] += frames;
 		counter[p][1] += bytes;
 		fprintf(o,
-			"{\"kind\":\"flow-peer\",\"id\":%u,\"peer\":\"p%u\",\"balanced\":true,\"why\":null,"
-			"\"before\":{},\"after\":{},\"flows\":{\"frames\":%llu,\"bytes\":%llu,\"dropped_frames\":0,\"dropped_bytes\":0},"
-			"\"remainder\":{\"frames\":0,\"bytes\":0,\"dropped_frames\":0,\"dropped_bytes\":0},"
-			"\"unclassed\":{\"frames\":0,\"bytes\":0,\"dropped_frames\":0,\"dropped_bytes\":0},\"classes\":[],"
-			"\"cpus\":[[0,%llu,%llu,0,0,%llu,%llu,0,0]]}\n",
+			"{\"kind\":\"flow-peer\",\"id\":%u,\"peer\":\"p%u\",\"balanced\":true,\"why\":null,\"before\":{},\"after\":{},\"flows\":{\"frames\":%llu,\"bytes\":%llu,\"dropped_frames\":0,\"dropped_bytes\":0},\"remainder\":{\"frames\":0,\"bytes\":0,\"dropped_frames\":0,\"dropped_bytes\":0},\"unclassed\":{\"frames\":0,\"bytes\":0,\"dropped_frames\":0,\"dropped_bytes\":0},\"classes\":[],\"cpus\":[[0,%llu,%llu,0,0,%llu,%llu,0,0]]}\n",
 			p + 1, p, (unsigned long long)frames, (unsigned long long)bytes,
 			(unsigned long long)was[0], (unsigned long long)was[1],
 			(unsigned long long)counter[p][0], (unsigned long long)counter[p][1]);
@@ -57,9 +51,7 @@ static __attribute__((noinline, unused)) char *file_of(unsigned interval, unsign
 	for (unsigned p = 0; p < peers; p++)
 		for (unsigned r = 0; r < records; r++)
 			fprintf(o,
-				"{\"kind\":\"flow\",\"id\":%u,\"peer\":\"p%u\",\"generation\":1,\"direction\":\"out\",\"port\":\"hpf0\","
-				"\"class\":\"other\",\"reason\":\"pass\",\"ip_protocol\":6,\"source\":\"10.7.0.%u\",\"frames\":%u,"
-				"\"bytes\":%u,\"charged_bytes\":%u,\"first\":null,\"last\":null}\n",
+				"{\"kind\":\"flow\",\"id\":%u,\"peer\":\"p%u\",\"generation\":1,\"direction\":\"out\",\"port\":\"hpf0\",\"class\":\"other\",\"reason\":\"pass\",\"ip_protocol\":6,\"source\":\"10.7.0.%u\",\"frames\":%u,\"bytes\":%u,\"charged_bytes\":%u,\"first\":null,\"last\":null}\n",
 				p + 1, p, r, r + 1, 90 * (r + 1), 100 * (r + 1));
 	fclose(o);
 	return text;

@@ -53,8 +53,7 @@ static void put_file(unsigned number, unsigned interval)
 	f = fopen(path, "we");
 	assert_non_null(f);
 	fprintf(f,
-		"{\"kind\":\"flow-interval\",\"boot\":\"b\",\"tables\":7,\"interval\":%u,\"final\":false,\"sequence\":%u,"
-		"\"begin\":null,\"end\":null,\"gap\":null,\"thinned\":false,\"balanced\":true,\"other\":null}\n",
+		"{\"kind\":\"flow-interval\",\"boot\":\"b\",\"tables\":7,\"interval\":%u,\"final\":false,\"sequence\":%u,\"begin\":null,\"end\":null,\"gap\":null,\"thinned\":false,\"balanced\":true,\"other\":null}\n",
 		interval, number);
 	fclose(f);
 }
@@ -328,8 +327,7 @@ static void a_secret_is_of_the_day_on_which_its_interval_ended(void **state)
 	snprintf(path, sizeof(path), "%s/%016u.jsonl", flows, 1);
 	f = fopen(path, "we");
 	assert_non_null(f);
-	fputs("{\"kind\":\"flow-interval\",\"boot\":\"b\",\"tables\":7,\"interval\":1,\"final\":false,\"sequence\":1,"
-	      "\"begin\":null,\"end\":\"2026-09-21T23:59:59.999Z\",\"gap\":null,\"thinned\":false,\"balanced\":true,\"other\":null}\n",
+	fputs("{\"kind\":\"flow-interval\",\"boot\":\"b\",\"tables\":7,\"interval\":1,\"final\":false,\"sequence\":1,\"begin\":null,\"end\":\"2026-09-21T23:59:59.999Z\",\"gap\":null,\"thinned\":false,\"balanced\":true,\"other\":null}\n",
 	      f);
 	fclose(f);
 	assert_int_equal(enter_all(log_dir), 0);

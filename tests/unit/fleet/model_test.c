@@ -40,10 +40,7 @@ static void take_top(struct model_set *s, struct model_tray *t, double pass, uin
 
 	snprintf(
 		text, sizeof(text),
-		"{\"kind\": \"top\", \"passed_bits_per_second\": %f, \"dropped_bits_per_second\": 8, "
-		"\"passed_bytes\": %llu, \"dropped_bytes\": 10, \"switch\": \"running\", \"peers\": [{\"peer\": "
-		"\"log\", \"state\": \"%s\", \"passed_bits_per_second\": %f, \"rate_bits_per_second\": 1000, "
-		"\"dropped_bits_per_second\": 8, \"left\": null}]}",
+		"{\"kind\": \"top\", \"passed_bits_per_second\": %f, \"dropped_bits_per_second\": 8, \"passed_bytes\": %llu, \"dropped_bytes\": 10, \"switch\": \"running\", \"peers\": [{\"peer\": \"log\", \"state\": \"%s\", \"passed_bits_per_second\": %f, \"rate_bits_per_second\": 1000, \"dropped_bits_per_second\": 8, \"left\": null}]}",
 		pass, (unsigned long long)sum, state, pass);
 	o = parse(text);
 	assert_int_equal(model_take_top(s, t, o, wall_s), 0);
@@ -242,8 +239,7 @@ static void nothing_that_a_tray_says_takes_more_than_its_place(void **state)
 		"[]",
 		"{\"kind\": \"top\"}",
 		"{\"kind\": \"top\", \"peers\": 1}",
-		"{\"kind\": \"top\", \"peers\": [1, null, {\"peer\": 7, \"state\": {}}], "
-		"\"passed_bits_per_second\": -1e300, \"passed_bytes\": 1e300}",
+		"{\"kind\": \"top\", \"peers\": [1, null, {\"peer\": 7, \"state\": {}}], \"passed_bits_per_second\": -1e300, \"passed_bytes\": 1e300}",
 		"{\"kind\": \"usage\", \"volumes\": [{\"limit_key\": null, \"used_bytes\": -5}]}",
 		"{\"kind\": \"reasons\", \"reasons\": [{\"reason\": \"of the future\", \"frames\": 3}]}",
 		"{\"kind\": \"exfil\", \"curve_bytes\": []}",
@@ -298,11 +294,8 @@ static void nothing_that_a_tray_says_takes_more_than_its_place(void **state)
 static void merged_frames_are_added_up_beside_the_reasons(void **state)
 {
 	static const char *const says[] = {
-		"{\"kind\": \"reasons\", \"reasons\": [{\"reason\": \"pass\", \"hook\": \"ingress\", \"frames\": 5, "
-		"\"bytes\": 500, \"charged_bytes\": 700}], \"merged\": [{\"port\": \"hpf0\", \"hook\": \"ingress\", "
-		"\"frames\": 2, \"bytes\": 132}, {\"port\": \"p0\", \"hook\": \"gate\", \"frames\": 3, \"bytes\": 0}]}",
-		"{\"kind\": \"reasons\", \"reasons\": [], \"merged\": [{\"port\": \"hpf0\", \"hook\": \"ingress\", "
-		"\"frames\": 4, \"bytes\": 264}, {\"port\": \"hpf1\", \"hook\": \"ingress\", \"frames\": 1, \"bytes\": 66}]}",
+		"{\"kind\": \"reasons\", \"reasons\": [{\"reason\": \"pass\", \"hook\": \"ingress\", \"frames\": 5, \"bytes\": 500, \"charged_bytes\": 700}], \"merged\": [{\"port\": \"hpf0\", \"hook\": \"ingress\", \"frames\": 2, \"bytes\": 132}, {\"port\": \"p0\", \"hook\": \"gate\", \"frames\": 3, \"bytes\": 0}]}",
+		"{\"kind\": \"reasons\", \"reasons\": [], \"merged\": [{\"port\": \"hpf0\", \"hook\": \"ingress\", \"frames\": 4, \"bytes\": 264}, {\"port\": \"hpf1\", \"hook\": \"ingress\", \"frames\": 1, \"bytes\": 66}]}",
 		"{\"kind\": \"reasons\", \"reasons\": []}",
 	};
 	static const char *const names[] = { "a", "b", "c" };
@@ -318,8 +311,8 @@ static void merged_frames_are_added_up_beside_the_reasons(void **state)
 	}
 	q = all(&s);
 	got = model_reasons(&q);
-	want = parse("[{\"port\": null, \"hook\": \"ingress\", \"frames\": 7, \"bytes\": 462}, "
-		     "{\"port\": null, \"hook\": \"gate\", \"frames\": 3, \"bytes\": 0}]");
+	want = parse(
+		"[{\"port\": null, \"hook\": \"ingress\", \"frames\": 7, \"bytes\": 462}, {\"port\": null, \"hook\": \"gate\", \"frames\": 3, \"bytes\": 0}]");
 	assert_true(json_equal(json_object_get(got, "merged"), want));
 	assert_int_equal(json_array_size(json_object_get(got, "reasons")), 1);
 	json_decref(want);
@@ -367,9 +360,7 @@ static void sums_are_of_labels_and_zones_with_the_worst_tray(void **state)
 		take_top(&s, t, 100, 1, "live", WALL);
 		snprintf(
 			text_, sizeof(text_),
-			"{\"kind\": \"usage\", \"volumes\": [{\"limit_key\": \"zone external\", "
-			"\"used_bytes\": %u, \"volume_bytes\": 100, \"window_s\": 60, \"ledger_state\": "
-			"\"released\"}]}",
+			"{\"kind\": \"usage\", \"volumes\": [{\"limit_key\": \"zone external\", \"used_bytes\": %u, \"volume_bytes\": 100, \"window_s\": 60, \"ledger_state\": \"released\"}]}",
 			i * 10);
 		o = parse(text_);
 		model_take_usage(&s, t, o);
@@ -408,14 +399,14 @@ static void who_is_late_is_counted_over_the_fleet_and_comes_after_whatever_is_wo
 		char name[16], status[256];
 
 		snprintf(name, sizeof(name), "t%03u", i);
-		snprintf(status, sizeof(status),
-			 "{\"tray\": \"%s\", \"policy\": {\"name\": \"%s\", \"version\": %u, "
-			 "\"sha256\": \"%064u\"}, \"fresh\": true, \"closed_count\": %u}",
-			 name, i == 7 ? "other" : "base",
-			 i == 7         ? 2
-			 : i % 250 == 9 ? 41
-					: 42,
-			 0, i == 500);
+		snprintf(
+			status, sizeof(status),
+			"{\"tray\": \"%s\", \"policy\": {\"name\": \"%s\", \"version\": %u, \"sha256\": \"%064u\"}, \"fresh\": true, \"closed_count\": %u}",
+			name, i == 7 ? "other" : "base",
+			i == 7         ? 2
+			: i % 250 == 9 ? 41
+				       : 42,
+			0, i == 500);
 		say(&s, add(&s, name), status);
 	}
 	q.page = (struct model_page){ .limit = 6, .sort = MODEL_BY_WORST };
@@ -451,15 +442,9 @@ static void what_is_closed_is_told_with_since_when_and_what_opens_it(void **stat
 
 	(void)state;
 	say(&s, a,
-	    "{\"tray\": \"a\", \"policy\": {\"name\": \"base\", \"version\": 4, \"sha256\":"
-	    " \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},"
-	    " \"closed\": [\"log\", \"web\"], \"closed_count\": 5, \"alarms\": [],"
-	    " \"closed_since\": {\"closed\": [1795372000, 0], \"stopped\": 0, \"clamped\": 0},"
-	    " \"missing\": [\"revocation/r1\", \"root/root\"]}");
+	    "{\"tray\": \"a\", \"policy\": {\"name\": \"base\", \"version\": 4, \"sha256\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}, \"closed\": [\"log\", \"web\"], \"closed_count\": 5, \"alarms\": [], \"closed_since\": {\"closed\": [1795372000, 0], \"stopped\": 0, \"clamped\": 0}, \"missing\": [\"revocation/r1\", \"root/root\"]}");
 	say(&s, b,
-	    "{\"tray\": \"b\", \"closed\": [\"x; reboot\"], \"closed_count\": 1, \"alarms\": [\"stopped\","
-	    " \"colour\"], \"closed_since\": {\"closed\": [1795372100], \"stopped\": 1795371000},"
-	    " \"missing\": [\"revocation/r1\"], \"refused\": {\"grant/g\": {\"version\": 1}}}");
+	    "{\"tray\": \"b\", \"closed\": [\"x; reboot\"], \"closed_count\": 1, \"alarms\": [\"stopped\", \"colour\"], \"closed_since\": {\"closed\": [1795372100], \"stopped\": 1795371000}, \"missing\": [\"revocation/r1\"], \"refused\": {\"grant/g\": {\"version\": 1}}}");
 	say(&s, c, "{\"tray\": \"c\", \"closed\": [], \"closed_count\": 0, \"alarms\": []}");
 	o = model_closures(&q);
 	assert_int_equal(json_integer_value(json_object_get(o, "closure_count")), 5);

@@ -48,10 +48,11 @@ static char *text_at(const char *tray, unsigned number, unsigned closed, int64_t
 {
 	char *text;
 
-	assert_true(asprintf(&text,
-			     "{\"tray\": \"%s\", \"number\": %u, \"closed_count\": %u, "
-			     "\"said_at\": %lld, \"up_s\": %lld}",
-			     tray, number, closed, (long long)said_s, (long long)up_s) > 0);
+	assert_true(
+		asprintf(
+			&text,
+			"{\"tray\": \"%s\", \"number\": %u, \"closed_count\": %u, \"said_at\": %lld, \"up_s\": %lld}",
+			tray, number, closed, (long long)said_s, (long long)up_s) > 0);
 	return text;
 }
 

@@ -9,15 +9,9 @@
 	"bwlimit/tray-7\\n1\\naWwVwSpwTmkEvLpZR1J4ba3WsJm+o1gUh5Zilixj7Vk=\\n\\n\xe2\x80\x94 bwlimit/tray-7 udBL2uaMwx2onVRWYBq313HTRfjx+3cHh0ikVWc1eIY/IUd0j20Y/K9YFzcJmI2mcoSsRFWzEOWHV1qUhQZGuffERAI=\\n"
 
 static const char whole[] =
-	"{\"tray\": \"t\", \"epoch\": 1, \"seq\": 9,"
-	" \"policy\": {\"name\": \"base\", \"version\": 4, \"since\": \"2026-11-22T05:30:00Z\","
-	"  \"sha256\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},"
-	" \"taken\": {\"policy/base\": {\"version\": 4, \"sha256\":"
-	" \"abababababababababababababababababababababababababababababababab\"}}, \"refused\": {\"policy/base\": {\"version\": 5, \"id\": \"signed-old\", \"text\": \"x\\u00e4\\u0007y\"}},"
-	" \"fresh\": true, \"closed\": [], \"closed_count\": 9, \"alarms\": [\"floor\", \"not-in-force\"], \"ledger_seq\": 3,"
-	" \"checkpoint\": \"" NOTE "\", \"log_key\": \"" KEY "\","
-	" \"proof\": {\"from\": 5, \"hashes\": [\"aWwVwSpwTmkEvLpZR1J4ba3WsJm+o1gUh5Zilixj7Vk=\"]},"
-	" \"health\": {\"passed_packets\": 100, \"dropped_packets\": 7, \"sas_down\": 1, \"lease_s\": 60}}";
+	"{\"tray\": \"t\", \"epoch\": 1, \"seq\": 9, \"policy\": {\"name\": \"base\", \"version\": 4, \"since\": \"2026-11-22T05:30:00Z\",  \"sha256\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}, \"taken\": {\"policy/base\": {\"version\": 4, \"sha256\": \"abababababababababababababababababababababababababababababababab\"}}, \"refused\": {\"policy/base\": {\"version\": 5, \"id\": \"signed-old\", \"text\": \"x\\u00e4\\u0007y\"}}, \"fresh\": true, \"closed\": [], \"closed_count\": 9, \"alarms\": [\"floor\", \"not-in-force\"], \"ledger_seq\": 3, \"checkpoint\": \"" NOTE
+	"\", \"log_key\": \"" KEY
+	"\", \"proof\": {\"from\": 5, \"hashes\": [\"aWwVwSpwTmkEvLpZR1J4ba3WsJm+o1gUh5Zilixj7Vk=\"]}, \"health\": {\"passed_packets\": 100, \"dropped_packets\": 7, \"sas_down\": 1, \"lease_s\": 60}}";
 
 static void a_status_is_read(void **state)
 {

@@ -44,10 +44,10 @@ static int put(struct flows_store *s, uint32_t interval, size_t size)
 	int r;
 
 	memset(text, ' ', size);
-	text[snprintf(text, size,
-		      "{\"version\":1,\"kind\":\"flow-interval\",\"boot\":\"b007\",\"tables\":77,"
-		      "\"interval\":%u,\"final\":false}",
-		      interval)] = '\n';
+	text[snprintf(
+		text, size,
+		"{\"version\":1,\"kind\":\"flow-interval\",\"boot\":\"b007\",\"tables\":77,\"interval\":%u,\"final\":false}",
+		interval)] = '\n';
 	r = flows_store_put(s, &id, text, size, &e);
 	free(text);
 	return r;
@@ -64,8 +64,7 @@ static int put_flows(struct flows_store *s, uint32_t interval, unsigned n)
 	int r;
 
 	fprintf(o,
-		"{\"version\":1,\"kind\":\"flow-interval\",\"boot\":\"b007\",\"tables\":77,"
-		"\"interval\":%u,\"final\":false,\"thinned\":false}\n"
+		"{\"version\":1,\"kind\":\"flow-interval\",\"boot\":\"b007\",\"tables\":77,\"interval\":%u,\"final\":false,\"thinned\":false}\n"
 		"{\"kind\":\"flow-peer\"}\n",
 		interval);
 	while (n--)

@@ -37,17 +37,17 @@ static const struct web_document how[sizeof(table) / sizeof(*table)] = {
 };
 static const struct web_documents documents = { "fleet", table, how };
 
-static const char program[] = "#!/bin/sh\n"
-			      "for w; do case $w in\n"
-			      "whole) echo '{\"kind\": \"a}\\\"\"}' ;;\n"
-			      "cut) printf '{\"kind\": \"x\", \"list\": [1, 2' ;;\n"
-			      "nothing) ;;\n"
-			      "killed) printf '{\"kind\": '; kill -9 $$ ;;\n"
-			      "failed) echo '{\"error\": {\"code\": \"ENOENT\"}}'; exit 1 ;;\n"
-			      "text) echo 'x 1' ;;\n"
-			      "long) printf '{\"x\": \"'; head -c 20000000 /dev/zero | tr '\\0' x;"
-			      " printf '\"}' ;;\n"
-			      "esac; done\n";
+static const char program[] =
+	"#!/bin/sh\n"
+	"for w; do case $w in\n"
+	"whole) echo '{\"kind\": \"a}\\\"\"}' ;;\n"
+	"cut) printf '{\"kind\": \"x\", \"list\": [1, 2' ;;\n"
+	"nothing) ;;\n"
+	"killed) printf '{\"kind\": '; kill -9 $$ ;;\n"
+	"failed) echo '{\"error\": {\"code\": \"ENOENT\"}}'; exit 1 ;;\n"
+	"text) echo 'x 1' ;;\n"
+	"long) printf '{\"x\": \"'; head -c 20000000 /dev/zero | tr '\\0' x; printf '\"}' ;;\n"
+	"esac; done\n";
 
 /* The clock of both processes: it stands still unless a test moves it. */
 static uint64_t *clock_ns;

@@ -9,8 +9,8 @@ struct bwl_pfx_entry {
 	uint64_t hi, lo;      /* address in host byte order, left-aligned */
 	uint32_t owner, item; /* the caller's; the order among equal prefixes with equal what */
 	uint8_t family, len;
-	int what; /* the caller's; of equal prefixes the one with the smaller what contains the
-		   * other */
+	/* the caller's; of equal prefixes the one with the smaller what contains the other */
+	int what;
 };
 
 /* A prefix while the walk is inside it. */

@@ -41,9 +41,9 @@ struct bwl_value bwl_v_both(json_t *json, const char *fmt, ...)
 struct bwl_value bwl_v_json(json_t *json);
 
 struct bwl_field {
-	const char *key;  /* NULL: for people only */
-	const char *head; /* column heading, after BWL_RIGHT, BWL_SPARE or BWL_NAMES; NULL: for
-			   * programs only */
+	const char *key; /* NULL: for people only */
+	/* column heading, after BWL_RIGHT, BWL_SPARE or BWL_NAMES; NULL: for programs only */
+	const char *head;
 	struct bwl_value (*get)(const void *row);
 };
 #define BWL_RIGHT '>' /* aligned to the right: numbers, never cut */

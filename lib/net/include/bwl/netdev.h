@@ -79,10 +79,10 @@ int bwl_netdev_pace(uint32_t ifindex, struct bwl_err *e);
 struct bwl_netdev_xdp {
 	bool native;  /* a program is attached in driver mode */
 	bool generic; /* one is attached behind the driver, and behind GRO */
-	bool told;    /* the kernel reports the next two (6.3); otherwise `runs` depends on the
-		       * driver's name */
-	bool runs;    /* a native program sees packets */
-	bool sends;   /* it sends frames that others redirect to it */
+	/* the kernel reports the next two (6.3); otherwise `runs` depends on the driver's name */
+	bool told;
+	bool runs;   /* a native program sees packets */
+	bool sends;  /* it sends frames that others redirect to it */
 	bool strips; /* removes VLAN tags before XDP sees the frame (ethtool -k: rx-vlan-offload) */
 	bool merges; /* merges frames before TC sees them (GRO, LRO) */
 	char driver[32];

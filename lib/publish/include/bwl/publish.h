@@ -13,10 +13,10 @@ struct bwl_publish_opts {
 	uint64_t confirm_ns; /* 0: permanent; otherwise its grants end unless confirmed in time */
 	bool fresh_volume;   /* volumes with an unknown past start unspent */
 	bool allowed;        /* it may widen: enough people signed it (bwl_gate_fn) */
-	bool of_maps;        /* read from the maps and edited: what only a file contains is as it
-			      * was */
-	bool breaks_glass;   /* with confirm_ns: it cannot be confirmed and ends by itself */
-	bool returns;        /* it is the policy before one on trial (bwl_rollback()) */
+	/* read from the maps and edited: what only a file contains is as it was */
+	bool of_maps;
+	bool breaks_glass; /* with confirm_ns: it cannot be confirmed and ends by itself */
+	bool returns;      /* it is the policy before one on trial (bwl_rollback()) */
 	/* Peers that it opens although they are revoked; this ends with it, too. */
 	const char *const *opens;
 	size_t nopens;
