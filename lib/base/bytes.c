@@ -56,8 +56,8 @@ int bwl_bytes_write(int fd, const void *buf, size_t n)
 	for (size_t at = 0; at < n;) {
 		ssize_t w = write(fd, (const char *)buf + at, n - at);
 
-		if (w < 0 && errno != EINTR)
-			return -errno;
+		if (!w || (w < 0 && errno != EINTR))
+			return w ? -errno : -ENOSPC;
 		at += w > 0 ? (size_t)w : 0;
 	}
 	return 0;
@@ -68,8 +68,8 @@ int bwl_bytes_pwrite(int fd, const void *buf, size_t n, off_t at)
 	for (size_t done = 0; done < n;) {
 		ssize_t w = pwrite(fd, (const char *)buf + done, n - done, at + (off_t)done);
 
-		if (w < 0 && errno != EINTR)
-			return -errno;
+		if (!w || (w < 0 && errno != EINTR))
+			return w ? -errno : -ENOSPC;
 		done += w > 0 ? (size_t)w : 0;
 	}
 	return 0;
